@@ -2,6 +2,7 @@ package expect
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -51,6 +52,16 @@ func Refused(t testing.TB, what any, err error) {
 	}
 }
 
+// Contains fails unless a text has all of these.
+func Contains(t testing.TB, text string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
 // Equal fails unless two values are deeply equal.
 func Equal[T any](t testing.TB, what any, got, want T) {
 	t.Helper()
@@ -61,6 +72,15 @@ func Equal[T any](t testing.TB, what any, got, want T) {
 
 // ErrorOf returns the error of a call.
 func ErrorOf[T any](_ T, err error) error { return err }
+
+// Written returns what a function writes; it panics with its error.
+func Written(write func(io.Writer) error) string {
+	var b strings.Builder
+	if err := write(&b); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
 
 // File writes a file of this name to a folder of the test's own, and returns its path.
 func File(t testing.TB, name, body string) string {

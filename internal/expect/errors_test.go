@@ -44,6 +44,8 @@ func TestChecks(t *testing.T) {
 		"none":               {func(r *recorder) { Refused(r, "x", nil) }, "error: x: no error"},
 		"the message":        {func(r *recorder) { Message(r, bad, "no such file") }, ""},
 		"a part of it":       {func(r *recorder) { Message(r, bad, "no such") }, "got  no such file\nwant no such"},
+		"the right text":     {func(r *recorder) { Contains(r, "no such file", "no such", "file") }, ""},
+		"the wrong text":     {func(r *recorder) { Contains(r, "no such file", "no", "folder") }, `no "folder" in`},
 		"equal":              {func(r *recorder) { Equal(r, "x", []int{1}, []int{1}) }, ""},
 		"not equal":          {func(r *recorder) { Equal(r, "x", []int{1}, []int{2}) }, "error: x: [1], want [2]"},
 		"equal bytes":        {func(r *recorder) { report(r, compare(path, []byte("as committed"))) }, ""},

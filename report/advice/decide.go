@@ -8,6 +8,7 @@ import (
 
 	"torchpe/internal/stats"
 	"torchpe/internal/wording"
+	"torchpe/report/item"
 )
 
 // level is that of the intervals; their complement is that of the tests.
@@ -60,7 +61,7 @@ func compare(all []Candidate, of func(Candidate) []float64) (c comparison, err e
 // spreads that differ. See TestFalseWinners.
 func (c comparison) difference(a, b int) (difference, error) {
 	k, n := float64(len(c.means)), len(c.errors[a])
-	d := difference{Mean: c.means[a] - c.means[b]}
+	d := difference{Mean: c.means[a] - c.means[b], P: item.WelchP(c.errors[a], c.errors[b])}
 	alpha := (1 - level) / (k * (k - 1) / 2)
 	var err error
 	d.Interval, err = stats.StudentInterval(d.Mean, c.spread*math.Sqrt(2/float64(n)), c.df, 1-alpha)
@@ -68,13 +69,7 @@ func (c comparison) difference(a, b int) (difference, error) {
 		return d, err
 	}
 	d.Interval.Level = level
-	d.Clear = d.Interval.Low > 0 || d.Interval.High < 0
-	summary := func(i int) stats.Summary { return stats.Summary{Mean: c.means[i], SD: stats.SD(c.errors[i]), N: n} }
-	d.P = math.NaN()
-	// It fails where neither varies: the pooled spread then decides.
-	if test, err := stats.WelchTFrom(summary(a), summary(b)); err == nil {
-		d.P, d.Clear = test.P, d.Clear && test.P < 1-level
-	}
+	d.Clear = (d.Interval.Low > 0 || d.Interval.High < 0) && item.WelchTells(d.P)
 	return d, nil
 }
 

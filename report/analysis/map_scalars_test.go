@@ -28,9 +28,7 @@ func TestMapOfParcels(t *testing.T) {
 		want, _ := result(t, line)
 		out := filepath.Join(t.TempDir(), "m.pscalar.nii")
 		r, in, err := run(line + " --template " + template + " --out " + out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		checkNotes(t, line, in.Notes, []string{"parcels matched " + how})
 		expect.NoError(t, os.WriteFile(out, r.File, 0o666))
 		m := expect.Must(cifti.Read(out))

@@ -384,9 +384,7 @@ func checkNotes(t *testing.T, line string, notes, want []string) {
 		return
 	}
 	for i, w := range want {
-		if !strings.Contains(notes[i], w) {
-			t.Errorf("%s: note %q, want %q", line, notes[i], w)
-		}
+		expect.Contains(t, notes[i], w)
 	}
 }
 

@@ -157,11 +157,7 @@ func TestRefusals(t *testing.T) {
 			[]string{"--weights is scored as it is"}},
 	} {
 		_, _, err := run(c.line)
-		for _, want := range c.want {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %q", c.line, err, want)
-			}
-		}
+		expect.Error(t, err, c.want...)
 	}
 	if _, _, err := run("rank --table long.csv --positions :10000"); err != nil { // as many as may be
 		t.Error(err)

@@ -19,9 +19,7 @@ func TestRowsOfTables(t *testing.T) {
 		"attention map.csv --reference attention.safetensors:map": "0 each",
 	} {
 		r, _, err := run(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		var got []string
 		for _, row := range r.Tables[0].Rows {
 			got = append(got, row[1])

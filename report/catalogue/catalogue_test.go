@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"torchpe/data/array"
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 )
@@ -46,14 +47,8 @@ func TestParametersOfTISATable2(t *testing.T) {
 			{"learn+tisa", pe.Size{Tokens: c.tokens, DModel: 768, Heads: 12, Layers: 12},
 				c.tokens*768 + c.own},
 		} {
-			scheme, err := pe.Find(s.scheme)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e, err := Describe(scheme, Setting{Size: s.size, Fidelity: "text"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			scheme := expect.Must(pe.Find(s.scheme))
+			e := expect.Must(Describe(scheme, Setting{Size: s.size, Fidelity: "text"}))
 			if e.Parameters == nil || *e.Parameters != s.want {
 				t.Errorf("%s, %s: %s parameters, want %d", c.model, s.scheme, withCommas(e.Parameters), s.want)
 			}
@@ -69,10 +64,7 @@ func TestCriteriaOfTISATable1(t *testing.T) {
 		"floater": "111000", "synthesizer": "011010", "tupe": "010010",
 		"rope": "101110", "tisa": "111111",
 	} {
-		scheme, err := pe.Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		scheme := expect.Must(pe.Find(name))
 		c, got := scheme.About().Criteria, ""
 		for _, is := range []bool{c.Inductive, c.DataDriven, c.ParameterEfficient,
 			c.TranslationInvariant, c.Parallelizable, c.Interpretable} {
@@ -85,10 +77,7 @@ func TestCriteriaOfTISATable1(t *testing.T) {
 }
 
 func TestEntries(t *testing.T) {
-	all, err := Entries(DefaultSetting())
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := expect.Must(Entries(DefaultSetting()))
 	if len(all) != len(pe.Names()) {
 		t.Errorf("%d entries of %d schemes", len(all), len(pe.Names()))
 	}
@@ -101,26 +90,18 @@ func TestEntries(t *testing.T) {
 }
 
 func TestRefusedSize(t *testing.T) {
-	scheme, err := pe.Find("rope-3d")
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheme := expect.Must(pe.Find("rope-3d"))
 	s := DefaultSetting()
 	s.DModel, s.Heads = 8, 4
 	e, err := Describe(scheme, s)
 	if err != nil || e.Parameters != nil || !strings.Contains(e.Refused, "head width 2") {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if !strings.Contains(Show(e, s), "refused: rope-3d") {
-		t.Error("show does not say so")
-	}
+	expect.Contains(t, Show(e, s), "refused: rope-3d")
 }
 
 func TestWhere(t *testing.T) {
-	all, err := Entries(DefaultSetting())
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := expect.Must(Entries(DefaultSetting()))
 	names := func(conditions ...string) string {
 		kept, err := Where(all, conditions)
 		if err != nil {
@@ -164,21 +145,12 @@ func TestWhere(t *testing.T) {
 // instance builds a scheme for a test.
 func instance(t *testing.T, name string, s Setting) *Instance {
 	t.Helper()
-	scheme, err := pe.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheme := expect.Must(pe.Find(name))
 	if s.Fidelity == "" {
 		s.Fidelity = "code"
 	}
-	at, err := Place("grid", s.Tokens)
-	if err != nil {
-		t.Fatal(err)
-	}
-	i, err := Build(scheme, s, at, Start{0.2, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := expect.Must(Place("grid", s.Tokens))
+	i := expect.Must(Build(scheme, s, at, Start{0.2, 1}))
 	t.Cleanup(i.Close)
 	return i
 }
@@ -198,9 +170,7 @@ func TestGivenParameters(t *testing.T) {
 		{Name: "state/loss", Shape: []int{1}, Data: []float64{0}},
 		{Name: "block0.mlp.in.weight", Shape: []int{1}, Data: []float64{0}}, // of another part of a model
 	}
-	if err := i.Set(given, 1); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, i.Set(given, 1))
 	got, kind, err := i.Values(Want{})
 	if err != nil || kind != kindBias || !slices.Equal(got.Shape, []int{2, n, n}) {
 		t.Fatalf("%v %v %v", kind, got.Shape, err)
@@ -222,9 +192,7 @@ func TestGivenParameters(t *testing.T) {
 		"pe.d is no paramet": {{Name: "pe.d", Shape: shape, Data: a}},
 		"array has no name":  {{Shape: shape, Data: a}},
 	} {
-		if err := i.Set(wrong, 2); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		expect.Error(t, i.Set(wrong, 2), want)
 	}
 }
 
@@ -287,10 +255,8 @@ func TestValuesRefused(t *testing.T) {
 		{"detr", Want{Q: x, K: x}, "give --params that hold block0.attn.in.weight"},
 		{"detr", Want{X: x}, "or --x with --params that hold block0.attn.in.weight"},
 	} {
-		if _, _, err := instance(t, c.scheme, Setting{Size: size}).Values(c.want); err == nil ||
-			!strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want %s", c.scheme, err, c.says)
-		}
+		_, _, err := instance(t, c.scheme, Setting{Size: size}).Values(c.want)
+		expect.Error(t, err, c.says)
 	}
 }
 
@@ -307,12 +273,12 @@ func TestPairsTooMany(t *testing.T) {
 	}
 	array.SetLimit(4e6)
 	defer array.SetLimit(0) // it is computed again
-	for about, of := range map[string]func() error{
-		"bias":  func() error { _, _, err := alibi.Values(Want{Kind: kindBias}); return err },
-		"plot":  func() error { _, err := Plot([]*Instance{fixed}, 0); return err },
-		"graph": func() error { return build("laplacian") },
-		"stack": func() error { return build("rope+graphormer") },
-		"facts": func() error {
+	for _, of := range []func() error{
+		func() error { _, _, err := alibi.Values(Want{Kind: kindBias}); return err },
+		func() error { _, err := Plot([]*Instance{fixed}, 0); return err },
+		func() error { return build("laplacian") },
+		func() error { return build("rope+graphormer") },
+		func() error {
 			scheme, err := pe.Find("laplacian")
 			if e, failed := Describe(scheme, s); failed == nil && e.Refused != "" {
 				return errors.New(e.Refused)
@@ -320,9 +286,7 @@ func TestPairsTooMany(t *testing.T) {
 			return err
 		},
 	} {
-		if err := of(); err == nil || !strings.Contains(err.Error(), "all pairs of 400 tokens: reading needs ") {
-			t.Errorf("%s: %v", about, err)
-		}
+		expect.Error(t, of(), "all pairs of 400 tokens: reading needs ")
 	}
 	if _, _, err := fixed.Values(Want{}); err != nil {
 		t.Errorf("a table: %v", err)
@@ -387,9 +351,7 @@ func TestConvolvedEmbeddings(t *testing.T) {
 	x, v, gain, bias := wavy(1, n, d), wavy(2, d, d, k), wavy(3, k), wavy(4, d)
 	clear(gain.Data)
 	v.Name, gain.Name, bias.Name = "v", "gain", "bias"
-	if err := i.Set([]array.Array{v, gain, bias}, 0); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, i.Set([]array.Array{v, gain, bias}, 0))
 	got, kind, err := i.Values(Want{X: x})
 	if err != nil || kind != kindInput || !slices.Equal(got.Shape, []int{n, d}) {
 		t.Fatal(kind, got.Shape, err)
@@ -408,24 +370,18 @@ func TestProjectedEmbeddings(t *testing.T) {
 	const n, d = 4, 8
 	size := Setting{Size: pe.Size{Tokens: n, DModel: d, Heads: 2, Layers: 2}}
 	table, _, err := instance(t, "2d-fixed", Setting{Size: size.Size, Fidelity: "text"}).Values(Want{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	size.Given = pe.Options{"detr-table": "sine"}
 	i := instance(t, "detr", size)
 	x, w, b := wavy(1, n, d), wavy(2, 2, 3*d, d), wavy(3, 2, 3*d)
 	// As in a checkpoint of two members; those of layer 0 and of other parts of a model lie beside
 	// them.
-	if err := i.Set([]array.Array{{Name: "w/block1.attn.in.weight", Shape: w.Shape, Data: w.Data},
+	expect.NoError(t, i.Set([]array.Array{{Name: "w/block1.attn.in.weight", Shape: w.Shape, Data: w.Data},
 		{Name: "w/block1.attn.in.bias", Shape: b.Shape, Data: b.Data},
-		{Name: "w/block1.attn.out.weight", Shape: []int{1}, Data: []float64{1}}}, 1); err != nil {
-		t.Fatal(err)
-	}
+		{Name: "w/block1.attn.out.weight", Shape: []int{1}, Data: []float64{1}}}, 1))
 	for part, kind := range []string{kindQuery, kindKey, kindValue} {
 		got, _, err := i.Values(Want{Kind: kind, Layer: 1, X: x})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for token := range n {
 			for k := range d {
 				row := 3*d + part*d + k // of member 1
@@ -449,11 +405,8 @@ func TestProjectedEmbeddings(t *testing.T) {
 	if _, _, err := i.Values(Want{X: x}); err == nil {
 		t.Error("layer 0 has no weights")
 	}
-	if err := i.Set([]array.Array{{Name: "attn.in.weight", Shape: []int{d, d},
-		Data: make([]float64, d*d)}}, 0); err == nil || !strings.Contains(err.Error(),
-		"want [24 8]") {
-		t.Error(err)
-	}
+	expect.Error(t, i.Set([]array.Array{{Name: "attn.in.weight", Shape: []int{d, d},
+		Data: make([]float64, d*d)}}, 0), "want [24 8]")
 }
 
 // Under a causal mask alone a query of place i sees i + 1 equal keys: Kazemnejad et al. 2023. ALiBi's bias
@@ -519,19 +472,14 @@ func TestPlot(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Plot([]*Instance{instance(t, "nope",
-		Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 2}})}, 0); err == nil ||
-		!strings.Contains(err.Error(), "torchpe pe show nope") {
-		t.Errorf("nope is drawn: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Plot([]*Instance{instance(t, "nope",
+		Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 2}})}, 0)), "torchpe pe show nope")
 	i := instance(t, "conv-pos", Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 2}})
 	i.X = wavy(1, 6, 8)
 	if _, err := Plot([]*Instance{i}, 0); err != nil {
 		t.Error(err)
 	}
-	if _, err := Plot([]*Instance{i}, 1); err == nil || !strings.Contains(err.Error(), "adds nothing in layer 1") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(Plot([]*Instance{i}, 1)), "adds nothing in layer 1")
 }
 
 // TestDiffer: what is said of implementations names options that the scheme has, and ends as a part

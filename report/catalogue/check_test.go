@@ -3,6 +3,7 @@ package catalogue
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"torchpe/data/array/npy"
 	"torchpe/data/array/safetensors"
 	"torchpe/data/array/text"
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 )
 
@@ -246,10 +248,7 @@ func TestCheckConventions(t *testing.T) {
 			"offset off by one (row r + 1 of the table for r, wrapped around)"}},
 	} {
 		f, err := checked(t, c.scheme, c.arrays, c.options, c.positions)
-		if err != nil || f.Follows != (c.want == nil) ||
-			strings.Join(f.Deviations, "; ") != strings.Join(c.want, "; ") {
-			t.Errorf("%s, %s: %v (%v), want deviations %q", c.scheme, c.about, f, err, c.want)
-		}
+		deviates(t, c.scheme+", "+c.about, strings.Join(c.want, "; "), f, err)
 	}
 }
 
@@ -263,28 +262,19 @@ func checked(t *testing.T, name string, arrays []array.Array, options pe.Options
 func checkedWithin(t *testing.T, tolerance float64, name string, arrays []array.Array, options pe.Options,
 	at string) (Finding, error) {
 	t.Helper()
-	scheme, err := pe.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := Check{Scheme: expect.Must(pe.Find(name)), Tolerance: tolerance}
 	var tensors []safetensors.Tensor
 	for _, a := range arrays {
 		single := make([]float32, len(a.Data)) // as implementations are
 		for i, v := range a.Data {
 			single[i] = float32(v)
 		}
-		x, err := safetensors.New(a.Name, a.Shape, single)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tensors = append(tensors, x)
+		tensors = append(tensors, expect.Must(safetensors.New(a.Name, a.Shape, single)))
 	}
 	path := filepath.Join(t.TempDir(), "x.safetensors")
-	if err := safetensors.Write(path, tensors, nil); err != nil {
-		t.Fatal(err)
-	}
-	c := Check{Scheme: scheme, Tolerance: tolerance}
-	if c.Given, err = ReadGiven(path, "", text.Auto, scheme); err != nil {
+	expect.NoError(t, safetensors.Write(path, tensors, nil))
+	var err error
+	if c.Given, err = ReadGiven(path, "", text.Auto, c.Scheme); err != nil {
 		return Finding{}, err
 	}
 	s := DefaultSetting()
@@ -296,9 +286,7 @@ func checkedWithin(t *testing.T, tolerance float64, name string, arrays []array.
 	if c.Setting, err = c.Given.Fit(s, fixed); err != nil {
 		return Finding{}, err
 	}
-	if c.Positions, err = Place(at, c.Setting.Tokens); err != nil {
-		t.Fatal(err)
-	}
+	c.Positions = expect.Must(Place(at, c.Setting.Tokens))
 	return c.Run()
 }
 
@@ -308,9 +296,7 @@ func TestCheckRotationTables(t *testing.T) {
 	for columns, want := range map[int]string{8: "", 16: "half-split pairs"} {
 		cos := made("cos", []int{5, columns}, func(at []int) float64 { return math.Cos(angle(at[0], at[1]%8)) })
 		f, err := checked(t, "rope", []array.Array{cos}, nil, "line")
-		if err != nil || f.Follows != (want == "") || strings.Join(f.Deviations, "") != want {
-			t.Errorf("%d columns: %v, %v", columns, f, err)
-		}
+		deviates(t, fmt.Sprintf("%d columns", columns), want, f, err)
 	}
 }
 
@@ -377,14 +363,10 @@ func TestCheckMistakes(t *testing.T) {
 		"pe.nonsense is no parameter of":  {q, random("pe.nonsense", 1, 2), random("q_out", 1, 2, 6, 8)},
 		"has no bias: it acts on q and k": {random("bias", 1, 2, 6, 6)},
 	} {
-		if _, err := checked(t, "rope", arrays, nil, "line"); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(checked(t, "rope", arrays, nil, "line")), want)
 	}
-	if _, err := checked(t, "tisa", []array.Array{random("bias", 1, 2, 6, 6)}, nil, "line"); err == nil ||
-		!strings.Contains(err.Error(), "trained numbers, which the arrays do not hold") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(checked(t, "tisa", []array.Array{random("bias", 1, 2, 6, 6)}, nil, "line")),
+		"trained numbers, which the arrays do not hold")
 }
 
 // TestReadGiven: files of a directory are called by their names, and one array without a name by what
@@ -393,10 +375,8 @@ func TestReadGiven(t *testing.T) {
 	dir := t.TempDir()
 	for _, a := range []array.Array{random("q", 1, 2, 6, 8), random("q_out", 2, 2, 6, 8), random("k", 1, 2, 6, 8)} {
 		var body bytes.Buffer
-		if err := errors.Join(npy.Write(&body, a, npy.Float64),
-			os.WriteFile(filepath.Join(dir, a.Name+".npy"), body.Bytes(), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, errors.Join(npy.Write(&body, a, npy.Float64),
+			os.WriteFile(filepath.Join(dir, a.Name+".npy"), body.Bytes(), 0o600)))
 	}
 	rope, _ := pe.Find("rope")
 	g, err := ReadGiven(dir, "", text.Auto, rope)
@@ -404,10 +384,7 @@ func TestReadGiven(t *testing.T) {
 		t.Errorf("%+v, %v", g, err)
 	}
 	for name, want := range map[string]string{"alibi": "bias", "1d-fixed": "table", "rope+1d-fixed": "table"} {
-		scheme, err := pe.Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		scheme := expect.Must(pe.Find(name))
 		g, err := ReadGiven(filepath.Join(dir, "q_out.npy"), "", text.Auto, scheme)
 		if err != nil || g.Outputs[0].Kind != want {
 			t.Errorf("%s: %+v, %v; want %s", name, g.Outputs, err, want)

@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,83 +39,100 @@ func TestCheckErrors(t *testing.T) {
 		return []array.Array{made("cos", shape, func(at []int) float64 { return math.Cos(angle(at)) }),
 			made("sin", shape, func(at []int) float64 { return math.Sin(angle(at)) })}
 	}
-	for _, c := range []struct {
-		about, scheme, options, positions string
-		arrays                            []array.Array
-		want                              string // deviations with semicolons; "" where it follows
-	}{
-		{"right", "rope", "", "line", both(right), ""},
-		{"tiled", "rope", "", "line", both(port{angles: right.angles}), layoutErrors[0].phrase},
-		{"tiled, logits", "rope", "", "line", logits(port{angles: right.angles}, port{angles: right.angles}),
+	checkPorts(t, "line", []portCase{
+		{"right", "rope", "", both(right), ""},
+		{"tiled", "rope", "", both(port{angles: right.angles}), layoutErrors[0].phrase},
+		{"tiled, logits", "rope", "", logits(port{angles: right.angles}, port{angles: right.angles}),
 			layoutErrors[0].phrase},
-		{"tiled, from 1", "rope", "", "line", both(port{angles: lineAngles(plain, from(1))}),
+		{"tiled, from 1", "rope", "", both(port{angles: lineAngles(plain, from(1))}),
 			"positions from 1; " + layoutErrors[0].phrase},
-		{"repeated", "rope", "rope-layout=half", "line", both(port{halves: true, repeated: true, angles: right.angles}),
+		{"repeated", "rope", "rope-layout=half", both(port{halves: true, repeated: true, angles: right.angles}),
 			layoutErrors[1].phrase},
-		{"evens then odds", "rope", "", "line", both(port{repeated: true, evens: true, angles: right.angles}),
+		{"evens then odds", "rope", "", both(port{repeated: true, evens: true, angles: right.angles}),
 			layoutErrors[2].phrase},
-		{"from 5", "rope", "", "line", both(by(plain, from(5))), "positions from 5"},
-		{"from 1000", "rope", "", "line", both(by(plain, from(1000))), "positions from 1000"},
-		{"from 5, halves", "rope", "", "line", both(halved(plain, from(5))), "positions from 5; half-split pairs"},
-		{"tables from 3", "rope", "", "line", tables(plain, from(3)), "positions from 3"},
-		{"q alone", "rope", "", "line", two(by(plain, from(7)), right), "positions of q from 7, of k from 0"},
-		{"q alone by 1", "rope", "", "line", two(by(plain, from(1)), right), "positions of q from 1, of k from 0"},
-		{"k not turned", "rope", "", "line", two(right, still), "k not turned"},
-		{"k not turned, logits", "rope", "", "line", logits(right, still), "k not turned"},
-		{"not turned", "rope", "", "line", two(still, still), "q and k not turned"},
-		{"twice", "rope", "", "line", both(by(each(plain, func(v float64) float64 { return 2 * v }), from(0))),
+		{"from 5", "rope", "", both(by(plain, from(5))), "positions from 5"},
+		{"from 1000", "rope", "", both(by(plain, from(1000))), "positions from 1000"},
+		{"from 5, halves", "rope", "", both(halved(plain, from(5))), "positions from 5; half-split pairs"},
+		{"tables from 3", "rope", "", tables(plain, from(3)), "positions from 3"},
+		{"q alone", "rope", "", two(by(plain, from(7)), right), "positions of q from 7, of k from 0"},
+		{"q alone by 1", "rope", "", two(by(plain, from(1)), right), "positions of q from 1, of k from 0"},
+		{"k not turned", "rope", "", two(right, still), "k not turned"},
+		{"k not turned, logits", "rope", "", logits(right, still), "k not turned"},
+		{"not turned", "rope", "", two(still, still), "q and k not turned"},
+		{"twice", "rope", "", both(by(each(plain, func(v float64) float64 { return 2 * v }), from(0))),
 			"q and k turned twice"},
-		{"twice, logits", "rope", "", "line", logits(by(plain, func(i int) float64 { return 2 * float64(i) }),
+		{"twice, logits", "rope", "", logits(by(plain, func(i int) float64 { return 2 * float64(i) }),
 			by(plain, func(i int) float64 { return 2 * float64(i) })), "q and k turned twice"},
-		{"positions in bfloat16", "rope", "", "line", long(by(plain, roundPlace)), "positions rounded to bfloat16"},
-		{"frequencies in bfloat16", "rope", "", "line", both(by(each(plain, bfloat16), from(0))),
+		{"positions in bfloat16", "rope", "", long(by(plain, roundPlace)), "positions rounded to bfloat16"},
+		{"frequencies in bfloat16", "rope", "", both(by(each(plain, bfloat16), from(0))),
 			"frequencies rounded to bfloat16"},
-		{"all in bfloat16", "rope", "", "line", long(port{repeated: true, angles: func(i int) []float64 {
+		{"all in bfloat16", "rope", "", long(port{repeated: true, angles: func(i int) []float64 {
 			return each(lineAngles(each(plain, bfloat16), roundPlace)(i), bfloat16)
 		}}), "positions, frequencies and angles rounded to bfloat16"},
-		{"base", "rope", "", "line", both(by(powers(12345, 8, 16), from(0))), "base 12345"},
-		{"base, halves", "rope", "", "line", both(halved(powers(5000000, 8, 16), from(0))),
+		{"base", "rope", "", both(by(powers(12345, 8, 16), from(0))), "base 12345"},
+		{"base, halves", "rope", "", both(halved(powers(5000000, 8, 16), from(0))),
 			"base 5000000; half-split pairs"},
-		{"base, tables", "rope", "", "line", tables(powers(200000, 8, 16), from(0)), "base 200000"},
-		{"linear", "rope", "", "line", both(by(each(plain, func(v float64) float64 { return v / 4 }), from(0))),
+		{"base, tables", "rope", "", tables(powers(200000, 8, 16), from(0)), "base 200000"},
+		{"linear", "rope", "", both(by(each(plain, func(v float64) float64 { return v / 4 }), from(0))),
 			"positions divided by 4 (rope-pi --rope-scale 4)"},
-		{"linear, halves", "rope", "", "line",
+		{"linear, halves", "rope", "",
 			both(halved(each(plain, func(v float64) float64 { return v / 2.5 }), from(0))),
 			"half-split pairs; positions divided by 2.5 (rope-pi --rope-scale 2.5)"},
-		{"part with the whole's frequencies", "rope", "", "line", both(by(powers(10000, 4, 16), from(0))),
+		{"part with the whole's frequencies", "rope", "", both(by(powers(10000, 4, 16), from(0))),
 			"8 dimensions of a head turned, with the frequencies of the whole head (base^(-2k/16))"},
-		{"part with the whole's frequencies, as part", "rope", "rope-dims=8", "line",
+		{"part with the whole's frequencies, as part", "rope", "rope-dims=8",
 			both(by(powers(10000, 4, 16), from(0))),
 			"8 dimensions of a head turned, with the frequencies of the whole head (base^(-2k/16))"},
-		{"an odd part", "rope", "", "line", both(by(powers(10000, 3, 6), from(0))), "6 dimensions of a head turned"},
-		{"factor", "rope", "", "line", both(port{repeated: true, angles: right.angles, factor: 1.3}),
+		{"an odd part", "rope", "", both(by(powers(10000, 3, 6), from(0))), "6 dimensions of a head turned"},
+		{"factor", "rope", "", both(port{repeated: true, angles: right.angles, factor: 1.3}),
 			"k_out and q_out times 1.3"},
-		{"factor, halves from 1", "rope", "", "line", both(port{halves: true, angles: lineAngles(plain, from(1)),
+		{"factor, halves from 1", "rope", "", both(port{halves: true, angles: lineAngles(plain, from(1)),
 			factor: 0.7}), "positions from 1; half-split pairs; k_out and q_out times 0.7"},
-		{"scale", "rope-pi", "rope-scale=4", "line",
+		{"scale", "rope-pi", "rope-scale=4",
 			both(by(each(plain, func(v float64) float64 { return v / 3.7 }), from(0))), "rope-scale 3.7"},
-		{"from 9", "rope-ntk", "rope-scale=4", "line", both(by(powers(10000*math.Pow(4, 16./14), 8, 16), from(9))),
+		{"from 9", "rope-ntk", "rope-scale=4", both(by(powers(10000*math.Pow(4, 16./14), 8, 16), from(9))),
 			"positions from 9"},
-		{"base", "rope-ntk", "rope-scale=4", "line", both(by(powers(20000*math.Pow(4, 16./14), 8, 16), from(0))),
+		{"base", "rope-ntk", "rope-scale=4", both(by(powers(20000*math.Pow(4, 16./14), 8, 16), from(0))),
 			"base 20000"},
-		{"right", "hope", "rope-trained-tokens=64", "line", both(by([]float64{1, plain[1], plain[2], 0, 0, 0, 0, 0},
+		{"right", "hope", "rope-trained-tokens=64", both(by([]float64{1, plain[1], plain[2], 0, 0, 0, 0, 0},
 			from(0))), ""},
-		{"k the other way", "rope", "", "line",
+		{"k the other way", "rope", "",
 			two(right, by(plain, func(i int) float64 { return -float64(i) })),
 			"k turned in the other direction"},
-		{"exponent", "rope", "", "line", both(by(powers(10000, 8, 32), from(0))), "exponent k/Dh for 2k/Dh"},
-		{"grown base", "rope", "", "line", both(by(powers(10000*math.Pow(8, 16./14), 8, 16), from(0))),
+		{"exponent", "rope", "", both(by(powers(10000, 8, 32), from(0))), "exponent k/Dh for 2k/Dh"},
+		{"grown base", "rope", "", both(by(powers(10000*math.Pow(8, 16./14), 8, 16), from(0))),
 			"base 107670"},
-		{"three numbers", "rope", "", "line", both(halved(powers(7777, 8, 16), from(3))),
+		{"three numbers", "rope", "", both(halved(powers(7777, 8, 16), from(3))),
 			"positions from 3; base 7777; half-split pairs"},
-		{"an odd part with the whole's frequencies", "rope", "", "line", both(by(powers(10000, 3, 16), from(0))),
+		{"an odd part with the whole's frequencies", "rope", "", both(by(powers(10000, 3, 16), from(0))),
 			"6 dimensions of a head turned, with the frequencies of the whole head (base^(-2k/16))"},
-		{"no decay", "xpos", "", "line", both(right), "decay missing"},
-	} {
-		f, err := checked(t, c.scheme, c.arrays, optionsOf(c.options), c.positions)
-		if got := strings.Join(f.Deviations, "; "); err != nil || f.Follows != (c.want == "") || got != c.want {
-			t.Errorf("%s, %s: %q, want %q\n%v (%v)", c.scheme, c.about, got, c.want, f, err)
-		}
+		{"no decay", "xpos", "", both(right), "decay missing"},
+	})
+}
+
+// portCase is an implementation of a scheme, and what is said of it.
+type portCase struct {
+	about, scheme, options string
+	arrays                 []array.Array
+	want                   string // deviations with semicolons; "" where it follows
+}
+
+// checkPorts fails unless each implementation deviates as it should; it returns what was found.
+func checkPorts(t *testing.T, at string, cases []portCase) (all []Finding) {
+	t.Helper()
+	for _, c := range cases {
+		f, err := checked(t, c.scheme, c.arrays, optionsOf(c.options), at)
+		deviates(t, c.scheme+", "+c.about, c.want, f, err)
+		all = append(all, f)
+	}
+	return all
+}
+
+// deviates fails unless a finding names these deviations, and follows where there are none.
+func deviates(t *testing.T, about, want string, f Finding, err error) {
+	t.Helper()
+	if got := strings.Join(f.Deviations, "; "); err != nil || f.Follows != (want == "") || got != want {
+		t.Errorf("%s: %q, want %q\n%v (%v)", about, got, want, f, err)
 	}
 }
 
@@ -139,11 +157,7 @@ func TestCheckScaledErrors(t *testing.T) {
 	for i, v := range llama3Theta(llama, 8, 8192, false) {
 		outside[i] = llama[i] + llama[i]/8 - v
 	}
-	for _, c := range []struct {
-		about, scheme, options string
-		arrays                 []array.Array
-		want                   string
-	}{
+	checkPorts(t, "line", []portCase{
 		{"right", "rope-yarn", gptOSS, by(yarnTheta(plain, 32, 8, 18), m), ""},
 		{"truncate = false", "rope-yarn", gptOSS, by(yarnTheta(plain, 32, 8.09278, 17.39802), m),
 			"yarn-truncate false"},
@@ -168,12 +182,7 @@ func TestCheckScaledErrors(t *testing.T) {
 			"ramp inverted between the bands"},
 		{"inverted", "rope-llama3", llama3, by(outside, 1), "ramp inverted"},
 		{"scale", "rope-llama3", llama3, by(llama3Theta(llama, 32, 8192, false), 1), "rope-scale 32"},
-	} {
-		f, err := checked(t, c.scheme, c.arrays, optionsOf(c.options), "line")
-		if got := strings.Join(f.Deviations, "; "); err != nil || f.Follows != (c.want == "") || got != c.want {
-			t.Errorf("%s, %s: %q, want %q\n%v (%v)", c.scheme, c.about, got, c.want, f, err)
-		}
-	}
+	})
 	// Another ramp is none of these.
 	f, err := checked(t, "rope-yarn", by(yarnTheta(plain, 32, 8.3, 17.7), m), optionsOf(gptOSS), "line")
 	if err != nil || f.Follows || f.Convention != nil {
@@ -241,15 +250,13 @@ func TestCheckPlaneErrors(t *testing.T) {
 		}}
 		return []array.Array{q, p.of("q_out", q)}
 	}
-	for _, c := range []struct {
-		about, scheme, options string
-		arrays                 []array.Array
-		want                   string
-	}{
+	boxes := checkPorts(t, "2x3x5", []portCase{
 		{"right", "rope-3d", "", box(frame, line3, column3), ""},
 		{"order", "rope-3d", "", box(column3, line3, frame), "coordinates 2, 1, 0 in place of 0, 1, 2"},
 		{"centres", "rope-3d", "", box(of(frame, 1, 0.5), of(line3, 1, 0.5), of(column3, 1, 0.5)),
 			"positions half a step further (centres of cells)"},
+	})
+	planes := checkPorts(t, "5x6", []portCase{
 		{"right", "rope-dinov3", "", image(0.5), ""},
 		{"corners", "rope-dinov3", "", image(0), "positions half a step back (corners of cells)"},
 		{"right", "rope-2d", "", blocks(column, row), ""},
@@ -283,15 +290,10 @@ func TestCheckPlaneErrors(t *testing.T) {
 		{"pixels", "2d-fixed", "", plane(of(column, 14, 0), of(row, 14, 0)), "positions times 14"},
 		{"axes, centres", "2d-fixed", "", plane(of(row, 1, 0.5), of(column, 1, 0.5)),
 			"positions half a step further (centres of cells); rows before columns"},
-	} {
-		at := "5x6"
-		if c.scheme == "rope-3d" {
-			at = "2x3x5"
-		}
-		f, err := checked(t, c.scheme, c.arrays, optionsOf(c.options), at)
-		if got := strings.Join(f.Deviations, "; "); err != nil || f.Follows != (c.want == "") || got != c.want ||
-			strings.Contains(strings.Join(f.Untold, "; "), "positions") {
-			t.Errorf("%s, %s: %q, want %q\n%v (%v)", c.scheme, c.about, got, c.want, f, err)
+	})
+	for _, f := range slices.Concat(boxes, planes) {
+		if strings.Contains(strings.Join(f.Untold, "; "), "positions") {
+			t.Errorf("positions are not told: %v", f)
 		}
 	}
 }
@@ -331,11 +333,7 @@ func TestCheckTableErrors(t *testing.T) {
 		}
 		return buckets.Data[row*4+at[0]]
 	})}
-	for _, c := range []struct {
-		about, scheme, options string
-		arrays                 []array.Array
-		want                   string
-	}{
+	checkPorts(t, "line", []portCase{
 		{"right", "1d-fixed", "", table(from(0), "", 10000), ""},
 		{"padding", "1d-fixed", "", table(from(2), "", 10000), "positions from 2"},
 		{"padding, halves", "1d-fixed", "", table(from(2), "halves", 10000), "positions from 2; sines before cosines"},
@@ -375,12 +373,7 @@ func TestCheckTableErrors(t *testing.T) {
 			return curve(i-j) - curve(i)
 		}), "a constant for each query is added, the same after the softmax"},
 		{"linear buckets", "t5", "", linear, "distances in buckets of one each up to the last, for logarithmic ones"},
-	} {
-		f, err := checked(t, c.scheme, c.arrays, optionsOf(c.options), "line")
-		if got := strings.Join(f.Deviations, "; "); err != nil || f.Follows != (c.want == "") || got != c.want {
-			t.Errorf("%s, %s: %q, want %q\n%v (%v)", c.scheme, c.about, got, c.want, f, err)
-		}
-	}
+	})
 }
 
 // optionsOf reads options written as "a=b c=d".
@@ -539,24 +532,16 @@ func TestCheckWeights(t *testing.T) {
 		return func(h, i, j int) float64 { return -math.Pow(2, -2*(float64(h)+first)) * float64(i-j) }
 	}
 	none := made("q", q.Shape, func([]int) float64 { return 0 })
-	for _, c := range []struct {
-		scheme string
-		arrays []array.Array
-		want   string
-	}{
-		{"rope", []array.Array{q, k, turned(right.of("", q), right.of("", k), scale)}, ""},
-		{"rope", []array.Array{q, k, turned(other.of("", q), other.of("", k), scale)}, "base 500000; half-split pairs"},
-		{"rope", []array.Array{q, k, turned(right.of("", q), k, scale)}, "k not turned"},
-		{"rope", []array.Array{q, k, turned(right.of("", q), right.of("", k), 1)},
+	checkPorts(t, "line", []portCase{
+		{"right", "rope", "", []array.Array{q, k, turned(right.of("", q), right.of("", k), scale)}, ""},
+		{"base", "rope", "", []array.Array{q, k, turned(other.of("", q), other.of("", k), scale)},
+			"base 500000; half-split pairs"},
+		{"k", "rope", "", []array.Array{q, k, turned(right.of("", q), k, scale)}, "k not turned"},
+		{"scale", "rope", "", []array.Array{q, k, turned(right.of("", q), right.of("", k), 1)},
 			"scale missing (q k without 1/sqrt(Dh))"},
-		{"alibi", []array.Array{softmax(products(none, k, 1, falling(1)), true)}, ""},
-		{"alibi", []array.Array{softmax(products(none, k, 1, falling(0)), true)}, slopeErrors[1].phrase},
-	} {
-		f, err := checked(t, c.scheme, c.arrays, nil, "line")
-		if got := strings.Join(f.Deviations, "; "); err != nil || got != c.want || f.Follows != (c.want == "") {
-			t.Errorf("%s: %v (%v), want %q", c.scheme, f, err, c.want)
-		}
-	}
+		{"right", "alibi", "", []array.Array{softmax(products(none, k, 1, falling(1)), true)}, ""},
+		{"slopes", "alibi", "", []array.Array{softmax(products(none, k, 1, falling(0)), true)}, slopeErrors[1].phrase},
+	})
 	f, err := checked(t, "rope", []array.Array{q, k, turned(random("", 7, heads, n, 32), k, scale)}, nil, "line")
 	if err != nil || f.Convention != nil {
 		t.Errorf("other queries: %v (%v)", f, err)

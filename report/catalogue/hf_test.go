@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"torchpe/data/array"
+	"torchpe/internal/expect"
 	"torchpe/internal/layers"
 	"torchpe/models/pe"
 )
@@ -37,20 +38,10 @@ type published struct {
 	}
 }
 
-// certain returns a value that comes without an error.
-func certain[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
-}
-
 func publishedModels(t *testing.T) []published {
 	t.Helper()
 	var all struct{ Models []published }
-	if err := json.Unmarshal(certain(os.ReadFile("testdata/checkpoints.json")), &all); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(expect.Must(os.ReadFile("testdata/checkpoints.json")), &all))
 	if len(all.Models) < 100 {
 		t.Fatalf("%d models", len(all.Models))
 	}
@@ -78,7 +69,7 @@ func TestCheckpointFamilies(t *testing.T) {
 func TestCheckpointNumbers(t *testing.T) {
 	for _, m := range publishedModels(t) {
 		t.Run(m.Name, func(t *testing.T) {
-			c := certain(newCheckpoint(m.Config))
+			c := expect.Must(newCheckpoint(m.Config))
 			checked := map[int]bool{}
 			if m.Expected.Layers != nil && len(m.Expected.Layers) != len(c.Layers) {
 				t.Fatalf("%d layers, want %d", len(c.Layers), len(m.Expected.Layers))
@@ -99,7 +90,7 @@ func TestCheckpointNumbers(t *testing.T) {
 					continue
 				}
 				checked[*want.Rotation] = true
-				numbers := certain(c.Numbers(i, m.Tokens))
+				numbers := expect.Must(c.Numbers(i, m.Tokens))
 				sameRotation(t, l, numbers, turn.Frequencies, turn.Factor)
 				sameQuery(t, l, m.Tokens, turn.Query, c.Type == "deepseek_v3" && l.Pairs == "interleaved")
 				if m.Tokens > 100 { // a check tries many conventions
@@ -108,15 +99,15 @@ func TestCheckpointNumbers(t *testing.T) {
 				numbers[0].Data, numbers[1].Data = tables(l, m.Tokens, turn.Frequencies, turn.Factor)
 				given := []Output{{Name: "cos", Kind: kindCos, Array: numbers[0]},
 					{Name: "sin", Kind: kindSin, Array: numbers[1]}}
-				check := certain(c.Check(i, Given{Outputs: given}))
-				check.Setting = certain(check.Given.Fit(check.Setting, nil))
+				check := expect.Must(c.Check(i, Given{Outputs: given}))
+				check.Setting = expect.Must(check.Given.Fit(check.Setting, nil))
 				check.Positions, check.Tolerance = pe.Line(m.Tokens), 1e-5
-				if found := certain(check.Run()); !found.Follows {
+				if found := expect.Must(check.Run()); !found.Follows {
 					t.Errorf("layer %d: transformers' cosines: %v", i, found)
 				}
 			}
 			if m.Expected.Bias != nil {
-				sameBias(t, certain(c.Numbers(0, m.Tokens))[0], m.Expected.Bias)
+				sameBias(t, expect.Must(c.Numbers(0, m.Tokens))[0], m.Expected.Bias)
 			}
 			if m.Expected.Buckets != nil {
 				sameBuckets(t, c, m.Expected.Buckets)
@@ -170,13 +161,11 @@ func sameQuery(t *testing.T, l CheckpointLayer, tokens int, want []float64, even
 		delete(options, "rope-layout")
 	}
 	s := Setting{Size: pe.Size{Tokens: tokens, DModel: width, Heads: 1, Layers: 1}, Fidelity: "code", Given: options}
-	i := certain(Build(certain(pe.Find(l.turn.scheme)), s, pe.Line(tokens), Start{1, 1}))
+	i := expect.Must(Build(expect.Must(pe.Find(l.turn.scheme)), s, pe.Line(tokens), Start{1, 1}))
 	defer i.Close()
 	q := made("q", []int{1, tokens, width}, func(at []int) float64 { return 1 + float64(at[2])/10 })
 	out, _, err := i.Values(Want{Kind: kindQuery, Q: q})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for d, wanted := range want {
 		from := d
 		if evenFirst {
@@ -214,18 +203,14 @@ func sameBias(t *testing.T, got array.Array, keys [][]float64) {
 func sameBuckets(t *testing.T, c *Checkpoint, buckets [][]float64) {
 	t.Helper()
 	l, n := c.Layers[0], len(buckets)
-	s := certain(c.Check(0, Given{Outputs: []Output{{Kind: kindBias}}})).Setting
+	s := expect.Must(c.Check(0, Given{Outputs: []Output{{Kind: kindBias}}})).Setting
 	s.Tokens = n
-	i := certain(Build(certain(pe.Find(l.scheme)), s, pe.Line(n), Start{1, 1}))
+	i := expect.Must(Build(expect.Must(pe.Find(l.scheme)), s, pe.Line(n), Start{1, 1}))
 	defer i.Close()
 	table := made("pe.table", []int{1, 32, c.Heads}, func(at []int) float64 { return float64(at[1]) })
-	if err := i.Set([]array.Array{table}, 0); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, i.Set([]array.Array{table}, 0))
 	bias, _, err := i.Values(Want{Kind: kindBias})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for at, got := range bias.Data[:n*n] {
 		if want := buckets[at/n][at%n]; got != want {
 			t.Fatalf("query %d, key %d: bucket %g, want %g", at/n, at%n, got, want)
@@ -256,8 +241,8 @@ func TestCheckpointLayouts(t *testing.T) {
 		if !isKnown || m.Config["rope_interleave"] == false {
 			continue
 		}
-		c := certain(newCheckpoint(m.Config))
-		cos := certain(c.Numbers(0, 2))[0]
+		c := expect.Must(newCheckpoint(m.Config))
+		cos := expect.Must(c.Numbers(0, 2))[0]
 		row, second := cos.Data[cos.Shape[1]:], 1 // where the angle of the first dimension is again
 		if isTiled {
 			second = len(row) / 2
@@ -272,7 +257,7 @@ func TestCheckpointLayouts(t *testing.T) {
 func TestCheckpointFlags(t *testing.T) {
 	without := 0
 	for _, m := range publishedModels(t) {
-		c := certain(newCheckpoint(m.Config))
+		c := expect.Must(newCheckpoint(m.Config))
 		if c.Flags == "" {
 			if without++; c.Cannot == nil {
 				t.Errorf("%s: no flags and no reason", m.Name)
@@ -283,14 +268,14 @@ func TestCheckpointFlags(t *testing.T) {
 		for i := 0; i < len(flags); i += 2 {
 			given[strings.TrimPrefix(flags[i], "--")] = flags[i+1]
 		}
-		scheme := certain(pe.Find(given["pe"]))
+		scheme := expect.Must(pe.Find(given["pe"]))
 		delete(given, "pe")
 		windows := given["window"]
 		delete(given, "window")
 		isDecoder := func(l CheckpointLayer) bool { return l.Part == "decoder" }
 		encoded := slices.DeleteFunc(slices.Clone(c.Layers), isDecoder)
-		resolved := certain(scheme.Resolve("code", given))
-		parts := certain(scheme.Parts(pe.Config{Layers: len(encoded), Options: resolved}))
+		resolved := expect.Must(scheme.Resolve("code", given))
+		parts := expect.Must(scheme.Parts(pe.Config{Layers: len(encoded), Options: resolved}))
 		found := 0
 		for _, p := range parts {
 			if p.Layers == nil { // the scheme itself is in all layers
@@ -300,7 +285,7 @@ func TestCheckpointFlags(t *testing.T) {
 			}
 			for _, i := range p.Layers {
 				found++
-				want := certain(certain(pe.Find(encoded[i].scheme)).Resolve("code", encoded[i].options))
+				want := expect.Must(expect.Must(pe.Find(encoded[i].scheme)).Resolve("code", encoded[i].options))
 				if p.Scheme.Name != encoded[i].scheme || !maps.Equal(p.Options, want) {
 					t.Errorf("%s: %s: layer %d has %s %v, want %s", m.Name, c.Flags, i, p.Scheme.Name, p.Options,
 						encoded[i].Encoding)
@@ -313,8 +298,8 @@ func TestCheckpointFlags(t *testing.T) {
 		if windows == "" {
 			windows = "0"
 		}
-		list := certain(layers.Parse(windows))
-		for i, entry := range certain(list.Assign(len(encoded), nil)) {
+		list := expect.Must(layers.Parse(windows))
+		for i, entry := range expect.Must(list.Assign(len(encoded), nil)) {
 			if list[entry].Value != fmt.Sprint(encoded[i].Window) {
 				t.Errorf("%s: %s: layer %d has window %s, want %d", m.Name, c.Flags, i, list[entry].Value,
 					encoded[i].Window)
@@ -324,6 +309,15 @@ func TestCheckpointFlags(t *testing.T) {
 	if without > 6 {
 		t.Errorf("%d models have no flags", without)
 	}
+}
+
+// checkpointOf reads a configuration in JSON.
+func checkpointOf(text string) (*Checkpoint, error) {
+	var config keys
+	if err := json.Unmarshal([]byte(text), &config); err != nil {
+		return nil, err
+	}
+	return newCheckpoint(config)
 }
 
 // A configuration's keys that have no effect or two meanings are named.
@@ -381,14 +375,8 @@ func TestCheckpointWarnings(t *testing.T) {
 			"position_embedding_type absolute has no effect in modernbert"},
 		{strings.Replace(llama, "llama", "bloom", 1), "which is the same after the softmax"},
 	} {
-		var config keys
-		if err := json.Unmarshal([]byte("{"+c.config+"}"), &config); err != nil {
-			t.Fatal(err)
-		}
-		text := certain(newCheckpoint(config)).String()
-		if !strings.Contains(text, c.want) {
-			t.Errorf("%s: no %q in\n%s", c.config, c.want, text)
-		}
+		text := expect.Must(checkpointOf("{" + c.config + "}")).String()
+		expect.Contains(t, text, c.want)
 	}
 }
 
@@ -409,13 +397,8 @@ func TestCheckpointRefuses(t *testing.T) {
 			"max_position_embeddings": 64`, "long_factor has 1 numbers"},
 		{sizes + `, "model_type": "gemma2", "layer_types": ["full_attention"]`, "layer_types has 1 values"},
 	} {
-		var config keys
-		if err := json.Unmarshal([]byte("{"+c.config+"}"), &config); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := newCheckpoint(config); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.config, err, c.want)
-		}
+		_, err := checkpointOf("{" + c.config + "}")
+		expect.Error(t, err, c.want)
 	}
 }
 
@@ -473,17 +456,13 @@ func TestByTurns(t *testing.T) {
 
 // docs/porting.md shows what is said of the configurations that it writes.
 func TestCheckpointPage(t *testing.T) {
-	page := string(certain(os.ReadFile("../../docs/porting.md")))
+	page := string(expect.Must(os.ReadFile("../../docs/porting.md")))
 	written := regexp.MustCompile(`(?m)^printf '(.*)' > \S+\.json$`).FindAllStringSubmatch(page, -1)
 	if len(written) != 2 {
 		t.Fatalf("%d configurations", len(written))
 	}
 	for _, w := range written {
-		var config keys
-		if err := json.Unmarshal([]byte(w[1]), &config); err != nil {
-			t.Fatal(err)
-		}
-		if text := certain(newCheckpoint(config)).String(); !strings.Contains(page, "```text\n"+text+"```") {
+		if text := expect.Must(checkpointOf(w[1])).String(); !strings.Contains(page, "```text\n"+text+"```") {
 			t.Errorf("the page does not have\n%s", text)
 		}
 	}

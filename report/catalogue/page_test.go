@@ -1,25 +1,21 @@
 package catalogue
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 )
 
-var update = flag.Bool("update", false, "write docs/encodings.md and its pictures anew")
-
 // docs/encodings.md is what the registry says; go test ./report/catalogue -update writes it.
 func TestPageIsFresh(t *testing.T) {
-	all, err := Entries(DefaultSetting())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, board, _ := strings.Cut(readFile(t, "../../results/leaderboard/README.md"), "<!-- generated: advice -->\n")
+	all := expect.Must(Entries(DefaultSetting()))
+	board := string(expect.Must(os.ReadFile("../../results/leaderboard/README.md")))
+	_, board, _ = strings.Cut(board, "<!-- generated: advice -->\n")
 	advice, _, found := strings.Cut(board, "<!-- end -->")
 	if !found {
 		t.Fatal("results/leaderboard/README.md gives no advice")
@@ -30,29 +26,10 @@ func TestPageIsFresh(t *testing.T) {
 		}
 	}
 	page := page(all, advice)
-	const path = "../../docs/encodings.md"
-	if *update {
-		if err := os.WriteFile(path, []byte(page), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if readFile(t, path) != page {
-		t.Errorf("%s is stale: run go test ./report/catalogue -update", path)
-	}
+	expect.GoldenFile(t, "../../docs/encodings.md", []byte(page))
 	for _, name := range pe.Names() {
-		if !strings.Contains(page, "\n### "+name+"\n") {
-			t.Errorf("%s is not in the page", name)
-		}
+		expect.Contains(t, page, "\n### "+name+"\n")
 	}
-}
-
-func readFile(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // page returns docs/encodings.md, of all entries at the default setting, with what the leaderboard advises.

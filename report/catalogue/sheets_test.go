@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 	"torchpe/report/figure"
 )
@@ -27,13 +29,11 @@ const sheetNote = "Pictures show 16 tokens on a grid of 4 x 4, queries down and 
 func TestSheets(t *testing.T) {
 	const folder = "../../docs/images"
 	fresh := t.TempDir()
-	if *update {
+	if flag.Lookup("update").Value.String() == "true" {
 		fresh = folder
 	}
 	files, without, err := drawSheets(fresh)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	want := []string{"conv-pos", "erpe", "nope", "path", "repo", "selective-rope", "string"}
 	if !slices.Equal(without, want) {
 		t.Errorf("no picture of %q, want %q", without, want)
@@ -45,10 +45,7 @@ func TestSheets(t *testing.T) {
 	drawn := map[string]int{}
 	title := regexp.MustCompile(`font-weight:bold[^>]*>([a-z0-9-]+)</text>`)
 	for _, path := range there {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := expect.Must(os.ReadFile(path))
 		for _, m := range title.FindAllSubmatch(text, -1) {
 			drawn[string(m[1])]++
 		}

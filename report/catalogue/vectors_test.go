@@ -3,6 +3,7 @@ package catalogue
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,16 +13,9 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 )
-
-// must returns a value that comes without an error.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
 
 // configuration is that of a case of the reference vectors.
 type configuration map[string]any
@@ -169,18 +163,16 @@ func TestCheckVectors(t *testing.T) {
 			}
 		}
 	}
-	text := must(os.ReadFile(filepath.Join(folder, "manifest.json")))
-	if err := json.Unmarshal(text, &manifest); err != nil {
-		t.Fatal(err)
-	}
-	file := must(safetensors.Read(filepath.Join(folder, "vectors.safetensors")))
+	text := expect.Must(os.ReadFile(filepath.Join(folder, "manifest.json")))
+	expect.NoError(t, json.Unmarshal(text, &manifest))
+	file := expect.Must(safetensors.Read(filepath.Join(folder, "vectors.safetensors")))
 	all := map[string][]array.Array{}
 	for _, x := range file.Tensors {
 		parts := strings.Split(x.Name, "/")
 		name, kind := parts[len(parts)-1], parts[len(parts)-2]
 		of := strings.TrimSuffix(x.Name, "/"+kind+"/"+name)
 		all[of] = append(all[of], array.Array{Name: kind + "/" + name, Shape: x.Shape,
-			Data: must(x.Float64s())})
+			Data: expect.Must(x.Float64s())})
 	}
 	checks := 0
 	for file, of := range vectorSchemes {
@@ -222,9 +214,7 @@ func givenOf(all []array.Array, others string, options pe.Options) (given []arra
 	if !has("inputs/q") { // they come from a projection of x
 		delete(names, "outputs/logits")
 	}
-	for ours, theirs := range optionsOf(others) {
-		names[ours] = theirs
-	}
+	maps.Copy(names, optionsOf(others))
 	for _, a := range all {
 		if a.Name == "params/lambda" {
 			options["longrope-factors"] = strings.ReplaceAll(strings.Trim(fmt.Sprint(a.Data), "[]"), " ", ",")
@@ -250,11 +240,9 @@ func givenOf(all []array.Array, others string, options pe.Options) (given []arra
 // checkedExactly runs a check on arrays in float64.
 func checkedExactly(t *testing.T, name string, arrays []array.Array, options pe.Options, at string) (Finding, error) {
 	t.Helper()
-	c := Check{Scheme: must(pe.Find(name)), Tolerance: 1e-6}
+	c := Check{Scheme: expect.Must(pe.Find(name)), Tolerance: 1e-6}
 	for _, a := range arrays {
-		if err := c.Given.add(a); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, c.Given.add(a))
 	}
 	s := DefaultSetting()
 	s.Given, s.Layers = options, 1
@@ -342,9 +330,7 @@ func TestCheckHalfPrecision(t *testing.T) {
 		p := port{repeated: true, angles: lineAngles(c.theta, from(c.first))}
 		arrays := []array.Array{rounded(q), rounded(p.of("q_out", q))}
 		f, err := checkedWithin(t, 0.02, "rope", arrays, nil, "line")
-		if got := strings.Join(f.Deviations, "; "); err != nil || got != c.want || f.Follows != (c.want == "") {
-			t.Errorf("in bfloat16: %v (%v), want %q", f, err, c.want)
-		}
+		deviates(t, "in bfloat16", c.want, f, err)
 	}
 }
 
@@ -367,11 +353,11 @@ func TestCheckOwnNumbers(t *testing.T) {
 			s := DefaultSetting()
 			s.Tokens, s.DModel, s.Heads = size.n, size.d, size.heads
 			s.Given = pe.Options{"fixed-pe-dropout": "0"}
-			scheme := must(pe.Find(name))
+			scheme := expect.Must(pe.Find(name))
 			if !hasOption(scheme, "fixed-pe-dropout") {
 				s.Given = nil
 			}
-			at := must(Place(size.at, size.n))
+			at := expect.Must(Place(size.at, size.n))
 			i, err := Build(scheme, s, at, Start{1, 1})
 			if err != nil {
 				continue // too small, or on other positions
@@ -380,7 +366,7 @@ func TestCheckOwnNumbers(t *testing.T) {
 			for _, p := range i.params.All() {
 				if p.Trainable {
 					params = append(params, array.Array{Name: p.Name, Shape: p.Shape[1:],
-						Data: must(i.params.Values(p.Name))})
+						Data: expect.Must(i.params.Values(p.Name))})
 				}
 			}
 			for _, kind := range Kinds() {

@@ -160,9 +160,7 @@ func TestWeights(t *testing.T) {
 	scalar := expect.Must(safetensors.New("w/scalar", []int{}, []float64{1}))
 	expect.NoError(t, errors.Join(r.SaveCheckpoint(1, []safetensors.Tensor{w, odd, scalar}, nil), r.Close()))
 	run, _, err := cohort.OpenAny(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	all := expect.Must(run.Weights())
 	for member, want := range [][]float64{{1, 2}, {3, 4}} {
 		got, shape, ok, err := all.Parameter("x", member)
@@ -235,9 +233,8 @@ func TestNamesAndMembersOfProbes(t *testing.T) {
 	if got := p.TokenNames(8); !slices.Equal(got, synthetic.TokenNames) || p.TokenNames(7) != nil {
 		t.Errorf("names %q, and of seven tokens %q", got, p.TokenNames(7))
 	}
-	if _, _, _, err := p.Values("attention/0", 1); err == nil || !strings.Contains(err.Error(), "member") {
-		t.Errorf("member 1 of 1: %v", err)
-	}
+	_, _, _, err := p.Values("attention/0", 1)
+	expect.Error(t, err, "member")
 	models, _ := cohort.Models([]*cohort.Run{run})
 	expect.NoError(t, os.RemoveAll(run.Dir))
 	if _, err := run.Records(); err == nil {
@@ -266,14 +263,12 @@ func TestAttentionOfOddShapes(t *testing.T) {
 			for _, n := range shape {
 				size *= n
 			}
-			x := expect.Must(safetensors.New(fmt.Sprintf("attention/%d", layer), shape, make([]float64, size)))
-			all = append(all, x)
+			name := fmt.Sprintf("attention/%d", layer)
+			all = append(all, expect.Must(safetensors.New(name, shape, make([]float64, size))))
 		}
 		expect.NoError(t, errors.Join(r.SaveProbes(all, nil), r.Close()))
 		run, _, err := cohort.OpenAny(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		p := expect.Must(run.Probes())
 		expect.Error(t, expect.ErrorOf(p.Attention(0)), want)
 	}
@@ -285,9 +280,7 @@ func TestBaseAndDifferences(t *testing.T) {
 		synthetic.Run{Name: "c", Task: "nmar", PE: "rope", Seeds: []int{2}},
 	)
 	found, _, err := cohort.Find(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	models, _ := cohort.Models(found)
 	bases, err := cohort.Bases(models)
 	if err != nil || len(bases) != 2 || len(bases[0].Models) != 2 || bases[0].Models[1].Run.Name != "b" {
@@ -295,8 +288,7 @@ func TestBaseAndDifferences(t *testing.T) {
 	}
 	var settings []map[string]string
 	for _, r := range found {
-		own := expect.Must(r.Config.Settings())
-		settings = append(settings, own)
+		settings = append(settings, expect.Must(r.Config.Settings()))
 	}
 	keys := cohort.Differing(settings[:2])
 	if want := []string{"heads", "masked.mask_level", "pe", "pe_options.pe-placement"}; !slices.Equal(keys, want) {
@@ -513,9 +505,7 @@ func TestChance(t *testing.T) {
 		synthetic.Run{Name: "rope", Task: "nmar", PE: "rope", Seeds: []int{1}},
 	)
 	found, _, err := cohort.Find(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	models, _ := cohort.Models(found)
 	if len(models) != 3 {
 		t.Fatalf("%d models", len(models))
@@ -568,9 +558,7 @@ func TestChanceOfGuess(t *testing.T) {
 		`{"eval_tokens": [16, 36], "rename_symbols": false}`: 1. / 4,
 	} {
 		var c cohort.Config
-		if err := json.Unmarshal([]byte(text), &c); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal([]byte(text), &c))
 		if got := c.Chance(); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}

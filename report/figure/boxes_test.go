@@ -1,10 +1,11 @@
 package figure
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Many groups whose n differ still fit half a page: their n stand in the note.
@@ -34,7 +35,7 @@ func TestNamesWithoutRoom(t *testing.T) {
 		for i := range 40 {
 			b.Groups = append(b.Groups, Group{Label: name + strconv.Itoa(i), Values: []float64{1}})
 		}
-		svg := string(encode(t, mustCompose(t, alone(b, 2, 2.5)), "svg"))
+		svg := svgOf(alone(b, 2, 2.5))
 		if strings.Contains(svg, "No room for the labels of ") != want {
 			t.Errorf("%q: a note on the labels: %v", name, !want)
 		}
@@ -52,15 +53,13 @@ func TestInterval(t *testing.T) {
 	if y := b.axis(); y.lo > 0.4 || y.hi < 1.7 {
 		t.Errorf("an interval from 0.4 to 1.7 on an axis from %g to %g", y.lo, y.hi)
 	}
-	with := encode(t, mustCompose(t, alone(b, 3, 2)), "svg")
+	with := svgOf(alone(b, 3, 2))
 	b.Groups[0].Interval = &Interval{Mean: 1.05, Low: 1, High: 1.1}
-	if bytes.Equal(with, encode(t, mustCompose(t, alone(b, 3, 2)), "svg")) {
+	if svgOf(alone(b, 3, 2)) == with {
 		t.Error("the interval is not drawn")
 	}
 	b.Groups[0].Interval.Low = 1.2
-	if _, err := Compose(alone(b, 3, 2)); err == nil || !strings.Contains(err.Error(), "interval from 1.2") {
-		t.Errorf("an interval above its mean: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Compose(alone(b, 3, 2))), "interval from 1.2")
 }
 
 // An axis covers given numbers, and noise does not fill it.
@@ -78,7 +77,7 @@ func TestCovers(t *testing.T) {
 func TestHollowOnMedian(t *testing.T) {
 	b := Boxes{HollowNote: "hollow: not fitted",
 		Groups: []Group{{Label: "a", Values: []float64{0.5}, Hollow: []bool{true}}}}
-	svg := string(encode(t, mustCompose(t, alone(b, 3, 2)), "svg"))
+	svg := svgOf(alone(b, 3, 2))
 	if strings.LastIndex(svg, "fill:#FFFFFF") < strings.LastIndex(svg, "stroke-width:1.5") {
 		t.Error("the line of the median covers the hollow dot")
 	}

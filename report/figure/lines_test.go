@@ -1,7 +1,6 @@
 package figure
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"regexp"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/internal/viewer"
 )
 
@@ -117,9 +117,9 @@ func checkWords(t *testing.T, name string, pdf []byte, width, height float64) {
 func TestOrderOfLinesDoesNotMatter(t *testing.T) {
 	l := trainingLines(3)
 	l.Series = append(l.Series, flat("alibi", 0.5, 3), flat("fire", 0.5, 3), flat("tisa", 0.5, 3))
-	want := encode(t, mustCompose(t, alone(l, ColumnWidth, 2.3)), "svg")
+	want := svgOf(alone(l, ColumnWidth, 2.3))
 	slices.Reverse(l.Series)
-	if !bytes.Equal(encode(t, mustCompose(t, alone(l, ColumnWidth, 2.3)), "svg"), want) {
+	if svgOf(alone(l, ColumnWidth, 2.3)) != want {
 		t.Error("the same lines in another order give another figure")
 	}
 }
@@ -131,14 +131,10 @@ func TestTooManyLines(t *testing.T) {
 	for i := range 30 {
 		l.Series = append(l.Series, flat(fmt.Sprint("scheme-", i), 0.5, 1))
 	}
-	if svg := string(encode(t, mustCompose(t, alone(l, ColumnWidth, 3)), "svg")); strings.Count(svg,
-		">scheme-") != 30 {
+	if strings.Count(svgOf(alone(l, ColumnWidth, 3)), ">scheme-") != 30 {
 		t.Error("not all of 30 lines are named")
 	}
-	if _, err := Compose(alone(l, ColumnWidth, 1)); err == nil ||
-		!strings.Contains(err.Error(), "labels of 30 lines do not fit") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Compose(alone(l, ColumnWidth, 1))), "labels of 30 lines do not fit")
 }
 
 // Differences of a thousandth do not fill a panel; panels that share y hold what each shows.

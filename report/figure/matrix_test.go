@@ -18,7 +18,7 @@ import (
 // The cells of a matrix are where the numbers are: the first row is at the top.
 func TestMatrixColours(t *testing.T) {
 	m := Matrix{Rows: 2, Columns: 2, Values: []float64{0, 1, nan, 0.5}, HideBar: true}
-	img := expect.Must(png.Decode(bytes.NewReader(encode(t, mustCompose(t, alone(m, 2, 2)), "png"))))
+	img := expect.Must(png.Decode(bytes.NewReader(encode(expect.Must(Compose(alone(m, 2, 2))), "png"))))
 	// matplotlib 3.8: viridis at 0, 0.5 and 1 (of 256 steps) is #440154, #21918c, #fde725
 	for want, at := range map[color.NRGBA][2]int{rgb(0x440154): {100, 100},
 		rgb(0xfde725): {400, 100}, missingCell: {100, 400}, rgb(0x21918c): {400, 400}} {
@@ -34,10 +34,9 @@ var imageSize = regexp.MustCompile(
 // imageSizes are the sizes of the heat maps in a row of two panels, as the SVG has them.
 func imageSizes(t *testing.T, a, b Cell) (sizes []string) {
 	t.Helper()
-	svg := encode(t, mustCompose(t,
-		Page{Width: PageWidth, Rows: []Row{{Height: 1.4,
-			Cells: []Cell{a, b, {Panel: examplePuzzle}, {Panel: examplePuzzle}}}}}), "svg")
-	for _, m := range imageSize.FindAllSubmatch(svg, -1) {
+	svg := svgOf(Page{Width: PageWidth, Rows: []Row{{Height: 1.4,
+		Cells: []Cell{a, b, {Panel: examplePuzzle}, {Panel: examplePuzzle}}}}})
+	for _, m := range imageSize.FindAllStringSubmatch(svg, -1) {
 		sizes = append(sizes, fmt.Sprintf("%.6s x %.6s", m[1], m[2]))
 	}
 	if len(sizes) != 2 {
@@ -83,7 +82,7 @@ func TestMapLabelsOverEdges(t *testing.T) {
 	}
 	bare := star
 	bare.Edges = nil
-	f := mustCompose(t, alone(star, 2, 2))
+	f := expect.Must(Compose(alone(star, 2, 2)))
 	m := newMeasure()
 	f.draw(draw.NewCanvas(m, f.width, f.height))
 	if len(m.texts) != 1 {
@@ -91,7 +90,7 @@ func TestMapLabelsOverEdges(t *testing.T) {
 	}
 	pictures := [2]image.Image{}
 	for i, p := range []Map{star, bare} {
-		img := expect.Must(png.Decode(bytes.NewReader(encode(t, mustCompose(t, alone(p, 2, 2)), "png"))))
+		img := expect.Must(png.Decode(bytes.NewReader(encode(expect.Must(Compose(alone(p, 2, 2))), "png"))))
 		pictures[i] = img
 	}
 	const scale = pngDPI / 72.

@@ -14,12 +14,6 @@ import (
 	"torchpe/report/internal/viewer"
 )
 
-func mustCompose(t *testing.T, p Page) *Figure {
-	t.Helper()
-	f := expect.Must(Compose(p))
-	return f
-}
-
 // alone is a page with one panel.
 func alone(p Panel, width, height float64) Page {
 	return Page{Width: width, Rows: []Row{{Height: height, Cells: []Cell{{Panel: p}}}}}
@@ -58,9 +52,9 @@ func smallPage() Page {
 
 func TestExamplePages(t *testing.T) {
 	for name, p := range examplePages() {
-		f := mustCompose(t, p)
-		checkSVG(t, name, encode(t, f, "svg"))
-		pdf := encode(t, f, "pdf")
+		f := expect.Must(Compose(p))
+		checkSVG(t, name, encode(f, "svg"))
+		pdf := encode(f, "pdf")
 		if name == "task" || name == "brain" { // poppler takes text at 45 degrees apart
 			checkWords(t, name, pdf, float64(f.width), float64(f.height))
 		}
@@ -77,16 +71,11 @@ func TestPageText(t *testing.T) {
 	s.Annotation = "ρ² = .92, slope −0.8"
 	s.YLabel = "Accuracy (σ → ∞)"
 	s.Points = append(s.Points, ScatterPoint{X: 0, Y: -0.5})
-	pdf := encode(t, mustCompose(t,
-		Page{Width: PageWidth, Title: "Learning σ", Rows: []Row{{Height: 2.5,
-			Cells: []Cell{{Panel: s}, {Panel: trainingLines(5)}}}}}), "pdf")
+	pdf := encode(expect.Must(Compose(Page{Width: PageWidth, Title: "Learning σ", Rows: []Row{{Height: 2.5,
+		Cells: []Cell{{Panel: s}, {Panel: trainingLines(5)}}}}})), "pdf")
 	text := viewer.Poppler(t, pdf, "pdftotext", "-layout", viewer.PDF, "-")
-	for _, want := range []string{"Learning σ", "ρ² = .92, slope −0.8", "−0.5", "A ", "B\n",
-		"Validation accuracy", "±1 SD of 15 seeds.", "Mean of n = 5 models; band: ±1 SD."} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing from the PDF's text:\n%s", want, text)
-		}
-	}
+	expect.Contains(t, text, "Learning σ", "ρ² = .92, slope −0.8", "−0.5", "A ", "B\n",
+		"Validation accuracy", "±1 SD of 15 seeds.", "Mean of n = 5 models; band: ±1 SD.")
 	last := -1
 	for _, label := range []string{"learn σ=0.2", "2d-fixed", "1d-fixed", "learn σ=1.0", "nope",
 		"learn σ=2.0", "chance"} {
@@ -107,7 +96,7 @@ func TestLetters(t *testing.T) {
 			t.Errorf("panel %d is %s, want %s", k, got, want)
 		}
 	}
-	svg := string(encode(t, mustCompose(t, alone(examplePuzzle, 2, 1.5)), "svg"))
+	svg := svgOf(alone(examplePuzzle, 2, 1.5))
 	if strings.Contains(svg, ">A<") {
 		t.Error("a panel alone has a letter")
 	}
@@ -128,9 +117,7 @@ func TestPageErrors(t *testing.T) {
 			Rows: rows(puzzle, puzzle, Cell{Panel: examplePuzzle, Weight: 0.01})},
 		"are too little for a puz": {Width: 3, Rows: []Row{{Height: 0.4, Cells: []Cell{puzzle}}}},
 	} {
-		if _, err := Compose(p); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(Compose(p)), want)
 	}
 }
 
@@ -204,10 +191,7 @@ func TestPanelErrors(t *testing.T) {
 				{Text: strings.Repeat("m", 40)}}}},
 		{"in of height", Schematic{Boxes: []SchematicBox{{Text: strings.Repeat("a\n", 30)}}}},
 	} {
-		if _, err := Compose(alone(c.p, ColumnWidth, 2)); err == nil ||
-			!strings.Contains(err.Error(), c.want) {
-			t.Errorf("%T: error %v, want one with %q", c.p, err, c.want)
-		}
+		expect.Error(t, expect.ErrorOf(Compose(alone(c.p, ColumnWidth, 2))), c.want)
 	}
 }
 
@@ -309,9 +293,9 @@ func TestHostilePanels(t *testing.T) {
 				continue
 			}
 			drawn[kind]++
-			checkSVG(t, kind, encode(t, f, "svg"))
+			checkSVG(t, kind, encode(f, "svg"))
 			if drawn[kind] < 6 {
-				encode(t, f, "pdf")
+				encode(f, "pdf")
 			}
 		}
 	}

@@ -130,15 +130,7 @@ func (t tally) note(parts ...string) string {
 }
 
 // finite returns the values that are not NaN.
-func finite(values []float64) []float64 {
-	var out []float64
-	for _, v := range values {
-		if !math.IsNaN(v) {
-			out = append(out, v)
-		}
-	}
-	return out
-}
+func finite(values []float64) []float64 { return slices.DeleteFunc(slices.Clone(values), math.IsNaN) }
 
 // sentences joins the non-empty parts of a note and ends each with a full stop.
 func sentences(parts ...string) string {

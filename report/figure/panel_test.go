@@ -228,7 +228,7 @@ func TestPanelNotes(t *testing.T) {
 		{lines("", one, two), " (n=", 2},
 		{lines("", two), " (n=", 0},
 	} {
-		svg := string(encode(t, mustCompose(t, alone(c.p, ColumnWidth, 2)), "svg"))
+		svg := svgOf(alone(c.p, ColumnWidth, 2))
 		if got := strings.Count(svg, c.n); got != c.shown {
 			t.Errorf("%T: %d labels with n, want %d", c.p, got, c.shown)
 		}

@@ -20,12 +20,7 @@ import (
 	"torchpe/report/internal/viewer"
 )
 
-func document(t *testing.T, c *pdfCanvas) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	expect.NoError(t, c.write(&b))
-	return b.Bytes()
-}
+func document(c *pdfCanvas) []byte { return []byte(expect.Written(c.write)) }
 
 // operators returns the page's drawing operators: the document's first compressed stream.
 func operators(t *testing.T, pdf []byte) []byte {
@@ -35,11 +30,7 @@ func operators(t *testing.T, pdf []byte) []byte {
 		t.Fatal("no stream in the PDF")
 	}
 	z := expect.Must(zlib.NewReader(bytes.NewReader(rest)))
-	ops, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ops
+	return expect.Must(io.ReadAll(z))
 }
 
 // shapes draws every kind of mark but text on a canvas of 120 x 90 pt.
@@ -112,6 +103,13 @@ func blocks(min image.Point) image.Image {
 	return img
 }
 
+// drawnAt is the page of a PDF as poppler draws it at so many pixels an inch.
+func drawnAt(t *testing.T, pdf []byte, resolution string) image.Image {
+	t.Helper()
+	text := viewer.Poppler(t, pdf, "pdftoppm", "-r", resolution, "-png", viewer.PDF)
+	return expect.Must(png.Decode(strings.NewReader(text)))
+}
+
 // The same marks through gonum's PNG canvas and through this package and poppler are the same
 // picture.
 func TestShapesLookAsInPNG(t *testing.T) {
@@ -119,11 +117,7 @@ func TestShapesLookAsInPNG(t *testing.T) {
 	shapes(ref)
 	c := newPDF(120, 90)
 	shapes(c)
-	got, err := png.Decode(strings.NewReader(viewer.Poppler(t, document(t, c), "pdftoppm", "-r", "144",
-		"-png", viewer.PDF)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := drawnAt(t, document(c), "144")
 	want := ref.Image()
 	if got.Bounds() != want.Bounds() {
 		t.Fatalf("%v pixels, want %v", got.Bounds(), want.Bounds())
@@ -163,7 +157,7 @@ var imageName = regexp.MustCompile(`/I[0-9a-f]{40}`)
 func TestOperators(t *testing.T) {
 	c := newPDF(120, 90)
 	shapes(c)
-	ops := imageName.ReplaceAll(operators(t, document(t, c)), []byte("/IMAGE"))
+	ops := imageName.ReplaceAll(operators(t, document(c)), []byte("/IMAGE"))
 	expect.Golden(t, "shapes.txt", ops)
 }
 
@@ -172,7 +166,7 @@ func TestImageOffOrigin(t *testing.T) {
 	draw := func(min image.Point) []byte {
 		c := newPDF(48, 24)
 		c.DrawImage(vg.Rectangle{Max: vg.Point{X: 48, Y: 24}}, blocks(min))
-		return document(t, c)
+		return document(c)
 	}
 	if !bytes.Equal(draw(image.Point{}), draw(image.Pt(-7, 1000))) {
 		t.Error("an image whose bounds do not start at 0, 0 is drawn differently")
@@ -192,7 +186,7 @@ func TestImagesOfOneSize(t *testing.T) {
 			c.DrawImage(vg.Rectangle{Min: vg.Point{X: vg.Length(12 * i)},
 				Max: vg.Point{X: vg.Length(12*i + 10), Y: 10}}, tile)
 		}
-		return document(t, c)
+		return document(c)
 	}
 	first := draw()
 	for range 10 {
@@ -200,11 +194,7 @@ func TestImagesOfOneSize(t *testing.T) {
 			t.Fatal("the same images give another document")
 		}
 	}
-	page, err := png.Decode(strings.NewReader(viewer.Poppler(t, first, "pdftoppm", "-r", "72", "-png",
-		viewer.PDF)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := drawnAt(t, first, "72")
 	for i := range 8 {
 		inside, beside := color.GrayModel.Convert(page.At(12*i+5, 5)),
 			color.GrayModel.Convert(page.At(12*i+11, 5))
@@ -223,11 +213,7 @@ func TestPenIsTransformed(t *testing.T) {
 	c.Stroke(vg.Path{{Type: vg.MoveComp, Pos: vg.Point{X: 10}},
 		{Type: vg.LineComp, Pos: vg.Point{X: 10, Y: 50}}})
 	c.Pop()
-	page, err := png.Decode(strings.NewReader(viewer.Poppler(t, document(t, c), "pdftoppm", "-r", "72",
-		"-png", viewer.PDF)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := drawnAt(t, document(c), "72")
 	for x, want := range map[int]color.Gray{55: {255}, 58: {0}, 61: {0}, 64: {255}} {
 		if got := color.GrayModel.Convert(page.At(x, 50)); got != want {
 			t.Errorf("pixel %d is %v, want %v: the pen at x = 60 is not 6 wide", x, got, want)
@@ -243,7 +229,7 @@ func TestSameDrawingSameBytes(t *testing.T) {
 			c.FillString(face(variant, 8), vg.Point{X: 10, Y: 20}, "ρ²")
 			shapes(c)
 		}
-		return document(t, c)
+		return document(c)
 	}
 	want := draw()
 	for range 10 {
@@ -255,7 +241,7 @@ func TestSameDrawingSameBytes(t *testing.T) {
 
 // A PDF has a fixed date, so that a figure drawn on another day has the same bytes.
 func TestDate(t *testing.T) {
-	pdf := document(t, newPDF(10, 10))
+	pdf := document(newPDF(10, 10))
 	for _, want := range []string{"/CreationDate (D:20000101000000)", "/ModDate (D:20000101000000)"} {
 		if !bytes.Contains(pdf, []byte(want)) {
 			t.Errorf("the PDF lacks %s", want)
@@ -278,7 +264,7 @@ func TestEmptyMarks(t *testing.T) {
 	c.Fill(vg.Path{{Type: vg.MoveComp}, {Type: vg.LineComp, Pos: vg.Point{X: 5, Y: 5}},
 		{Type: vg.CloseComp}})
 	c.Pop()
-	pdf := document(t, c)
+	pdf := document(c)
 	// fpdf's own preamble
 	if got := string(operators(t, pdf)); got != "0 J\n1 j\n0.57 w\n0.000 G\n0.000 g\n" {
 		t.Errorf("marks that draw nothing wrote %q", got)

@@ -73,8 +73,7 @@ func TestLongNames(t *testing.T) {
 		Groups: groups, GroupNames: networks, BarLabel: "Cosine"}
 	for _, width := range []float64{2.2, ColumnWidth, PageWidth} {
 		for _, p := range []Panel{where, cells} {
-			if svg := string(encode(t, mustCompose(t, alone(p, width, 2.6)), "svg")); !strings.Contains(svg,
-				"shortened") && width < PageWidth {
+			if svg := svgOf(alone(p, width, 2.6)); width < PageWidth && !strings.Contains(svg, "shortened") {
 				t.Errorf("%T %g in wide does not say that names are shortened", p, width)
 			}
 		}
@@ -89,7 +88,7 @@ func TestLongNames(t *testing.T) {
 // A legend without room counts the names that it leaves out; that of a page has a few rows.
 func TestLongLegends(t *testing.T) {
 	strip := Strip{Groups: upTo(200), GroupNames: numbered(200)}
-	svg := string(encode(t, mustCompose(t, alone(strip.asMap(), ColumnWidth, 2)), "svg"))
+	svg := svgOf(alone(strip.asMap(), ColumnWidth, 2))
 	if shown := strings.Count(svg, ">name "); shown < 10 ||
 		!strings.Contains(svg, fmt.Sprintf(">and %d more<", 200-shown)) {
 		t.Errorf("%d of 200 names shown, others not counted", shown)
@@ -100,7 +99,7 @@ func TestLongLegends(t *testing.T) {
 	if high := page.height(240) - bare; high < 5*legendLead || high > 7*legendLead+2*margin {
 		t.Errorf("the page's legend is %v high", high)
 	}
-	svg = string(encode(t, mustCompose(t, page), "svg"))
+	svg = svgOf(page)
 	if !strings.Contains(svg, ">name 0<") || !strings.Contains(svg, " more<") {
 		t.Error("the page's legend is not there")
 	}

@@ -15,10 +15,10 @@ import (
 // A browser without Liberation Sans and fonts of its widths draws each text as wide as the layout
 // counts on.
 func TestTextWidthsInBrowser(t *testing.T) {
-	f := mustCompose(t, smallPage())
+	f := expect.Must(Compose(smallPage()))
 	m := newMeasure()
 	f.draw(draw.NewCanvas(m, f.width, f.height))
-	svg := string(encode(t, f, "svg"))
+	svg := string(encode(f, "svg"))
 	file := filepath.Join(t.TempDir(), "figure.html")
 	page := "<!doctype html><title>x</title><style>text { font-family: monospace !important; }</style>" +
 		svg[len(`<?xml version="1.0"?>`):]

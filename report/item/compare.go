@@ -30,14 +30,15 @@ func Interval(values []float64) (i stats.Interval, ok bool) {
 // Difference is the mean difference of pairs, with Student's 95 % interval.
 type Difference struct {
 	stats.Interval         // 0 to 0 where it is not known, or wider than all values of the measure
-	P              float64 // of Welch's test, where the spread is that of others, too; 0 else
+	P              float64 // of Welch's test, where the spread is that of others, too; NaN else
 	Text           string  // "difference .012, 95 % .005 to .019, paired t(4) = 4.68, p = .009"; "" of fewer pairs
 }
 
 // Compare returns the difference of x and y, numbers of a measure, pair by pair. At least FewestForP pairs are
 // tested. The comparison may have been chosen out of several: its interval then holds for all of them at once
 // (Bonferroni), and stands for the test. The spread is pooled over x, y and others, which have the same seeds.
-func Compare(measure string, x, y []float64, outOf int, others ...[]float64) (d Difference) {
+func Compare(measure string, x, y []float64, outOf int, others ...[]float64) Difference {
+	d := Difference{P: math.NaN()}
 	between := make([]float64, len(x))
 	for i := range x {
 		between[i] = x[i] - y[i]
@@ -66,17 +67,12 @@ func Compare(measure string, x, y []float64, outOf int, others ...[]float64) (d 
 	}
 	d.Interval = interval
 	if others != nil {
-		summary := func(v []float64) stats.Summary {
-			return stats.Summary{Mean: stats.Mean(v), SD: stats.SD(v), N: len(v)}
-		}
-		if welch, err := stats.WelchTFrom(summary(x), summary(y)); err == nil {
-			d.P = welch.P
-		}
+		d.P = WelchP(x, y)
 	}
 	if outOf > 1 {
 		d.Text += fmt.Sprintf(", %s (95 %% for all %d pairs of encodings at once)", IntervalText(measure, d.Interval),
 			outOf)
-		if d.P >= 0.05 {
+		if !WelchTells(d.P) {
 			d.Text += ", and Welch's test of the two alone has " + number.PText(d.P)
 		}
 		return d
@@ -87,6 +83,23 @@ func Compare(measure string, x, y []float64, outOf int, others ...[]float64) (d 
 	}
 	return d
 }
+
+// Summary returns the mean, SD and size of a group of numbers.
+func Summary(x []float64) stats.Summary {
+	return stats.Summary{Mean: stats.Mean(x), SD: stats.SD(x), N: len(x)}
+}
+
+// WelchP returns p of Welch's test of two groups of numbers alone; NaN where neither varies, which is no test.
+func WelchP(x, y []float64) float64 {
+	test, err := stats.WelchTFrom(Summary(x), Summary(y))
+	if err != nil {
+		return math.NaN()
+	}
+	return test.P
+}
+
+// WelchTells reports whether Welch's test agrees that two groups differ: p is below 5 %, or there is no test.
+func WelchTells(p float64) bool { return !(p >= 0.05) }
 
 // DecimalsOf returns the decimals of a measure in reports, where three are the most: as many as the paper
 // has.

@@ -120,7 +120,7 @@ func (d *Draft) Certainty(ranked []cohort.Group, measure string) string {
 		}
 		return v
 	}
-	differ := func(v Difference) bool { return v.Low > 0 && v.P < 0.05 }
+	differ := func(v Difference) bool { return v.Low > 0 && WelchTells(v.P) }
 	all := between(worst)
 	switch {
 	case all.Text == "":

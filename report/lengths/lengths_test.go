@@ -248,11 +248,7 @@ func writeText(t *testing.T, dir, data string) {
 func contains(t *testing.T, path string, wants []string) {
 	t.Helper()
 	text := expect.Must(os.ReadFile(path))
-	for _, want := range wants {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("%s: no %q in\n%s", path, want, text)
-		}
-	}
+	expect.Contains(t, string(text), wants...)
 }
 
 // Encodings that share the best number are all named.

@@ -16,19 +16,14 @@ import (
 )
 
 // csvOf returns the averaged list of a directory as CSV.
-func csvOf(t *testing.T, l *listing.List) string {
-	t.Helper()
-	var b bytes.Buffer
-	expect.NoError(t, l.Average().Table().CSV(&b))
-	return b.String()
-}
+func csvOf(l *listing.List) string { return expect.Written(l.Average().Table().CSV) }
 
 // A run of which the n-th read fails, n = 1, 2, ..., is named with the reason, or its row is there
 // with all its numbers.
 func TestReadFaults(t *testing.T) {
 	dir := synthetic.Dir(t, synthetic.Run{Name: "a", Task: "lst", PE: "rope", Seeds: []int{5}})
 	half(t, filepath.Join(dir, "stopped")).Close()
-	want := csvOf(t, read(dir))
+	want := csvOf(read(dir))
 	for _, fault := range []error{syscall.EIO, atomicfile.ErrShort} {
 		for n, more := 1, true; more; n++ {
 			var l *listing.List
@@ -45,8 +40,8 @@ func TestReadFaults(t *testing.T) {
 				if s := l.Skipped[0]; !strings.Contains(s.Reason, fault.Error()) || !strings.HasPrefix(s.Dir, dir) {
 					t.Errorf("%v at %s: %+v", fault, x.First, s)
 				}
-			case csvOf(t, l) != want:
-				t.Errorf("%v at %s: %s", fault, x.First, csvOf(t, l))
+			case csvOf(l) != want:
+				t.Errorf("%v at %s: %s", fault, x.First, csvOf(l))
 			}
 			if !more {
 				t.Logf("%v: %d reads", fault, x.Done)
@@ -64,9 +59,7 @@ func TestEditedRunIsSkipped(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(path, bytes.Replace(text, []byte("0.2"), []byte("0.3"), 1), 0o666)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	l := read(dir)
 	if len(l.Rows) != 1 || len(l.Skipped) != 1 || l.Skipped[0].Dir != filepath.Join(dir, "a") ||
 		!strings.Contains(l.Skipped[0].Reason, "config.json: it was edited after the run was finished") {

@@ -1,7 +1,6 @@
 package listing_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,13 +57,12 @@ func names(l *listing.List) string {
 // rows are a list's table as its JSON has it.
 func rows(t *testing.T, l *listing.List) (columns []string, rows []map[string]any) {
 	t.Helper()
-	var b bytes.Buffer
-	expect.NoError(t, l.Table().JSON(&b))
+	b := expect.Written(l.Table().JSON)
 	var got struct {
 		Columns []struct{ Name string }
 		Rows    []map[string]any
 	}
-	expect.NoError(t, json.Unmarshal(b.Bytes(), &got))
+	expect.NoError(t, json.Unmarshal([]byte(b), &got))
 	for _, c := range got.Columns {
 		columns = append(columns, c.Name)
 	}
@@ -234,11 +232,7 @@ func TestNarrowList(t *testing.T) {
 	}
 	for columns, want := range map[string][2]string{"24": {"run MSE", "PE"}, "40": {"run PE σ seed MSE", "heads"}} {
 		head := shown(columns)
-		for _, heading := range strings.Fields(want[0]) {
-			if !strings.Contains(head, heading) {
-				t.Errorf("%s columns: no %s in\n%s", columns, heading, head)
-			}
-		}
+		expect.Contains(t, head, strings.Fields(want[0])...)
 		if strings.Contains(head, want[1]) {
 			t.Errorf("%s columns: %s in\n%s", columns, want[1], head)
 		}

@@ -22,9 +22,7 @@ func TestSizes(t *testing.T) {
 		PE: "nope", Status: runlog.StatusDone, Measures: runlog.Numbers{"tokens/25": .25, "tokens/9": .75,
 			"tokens/25/1-vector": .125},
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	r.Close()
 	l := read(dir)
 	all := expect.Must(l.Select(listing.Query{}))

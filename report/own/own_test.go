@@ -36,8 +36,7 @@ func report(t *testing.T, all ...synthetic.Run) (dir string, w document.Written)
 }
 
 // draftOf makes an item of a report.
-func draftOf(t *testing.T, r *Report, id string) *draft {
-	t.Helper()
+func draftOf(r *Report, id string) *draft {
 	all := specs()
 	it := all[slices.IndexFunc(all, func(it spec) bool { return it.ID == id })]
 	return expect.Must(r.draft(it))
@@ -57,16 +56,6 @@ func made(t *testing.T, edit func(*synthetic.Member)) (dir string, w document.Wr
 // rows reads a CSV file of a report.
 func rows(dir, name string) [][]string {
 	return expect.Must(csv.NewReader(strings.NewReader(read(dir, name))).ReadAll())
-}
-
-// contains checks that a text has all of some parts.
-func contains(t *testing.T, text string, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			t.Errorf("no %q in\n%s", part, text)
-		}
-	}
 }
 
 // The report has the numbers of the run directories, names tokens, modules and subjects, and says
@@ -114,7 +103,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("subjects %q", subjects)
 	}
 	explorer := read(dir, "explorer.html")
-	contains(t, explorer, `"label":"learn-0.1"`, `"label":"learn-2.0"`, `"name":"`+synthetic.TokenNames[5],
+	expect.Contains(t, explorer, `"label":"learn-0.1"`, `"label":"learn-2.0"`, `"name":"`+synthetic.TokenNames[5],
 		`"name":"right"`, `"label":"attention, block 0`)
 	for i, row := range rows(dir, "maps.csv")[1:] {
 		k := i % len(synthetic.TokenNames)
@@ -126,13 +115,11 @@ func TestReport(t *testing.T) {
 		"dots: subjects": "subjects.svg", "mean with 95 % confidence interval": "subjects.svg",
 		">conditional Gaussian<": "subjects.svg", ">regression on mean<": "subjects.svg",
 		">correlations of the data<": "scores.svg"} {
-		if !strings.Contains(read(dir, name), want) {
-			t.Errorf("%s has no %q", name, want)
-		}
+		expect.Contains(t, read(dir, name), want)
 	}
 	page := read(dir, "index.html")
 	// Student's 95 % interval of 0.1, 0.2, 0.3: 0.2 ± 4.302653 * 0.1 / sqrt 3 (scipy.stats.t.ppf(0.975, 2))
-	contains(t, page, "of 3 encodings ranges from .500 ± .354 (learn-0.1, n = 2) to ",
+	expect.Contains(t, page, "of 3 encodings ranges from .500 ± .354 (learn-0.1, n = 2) to ",
 		"trained for different lengths, which is no test", "which needs no model, has ", ".200 (−.048 to .448)",
 		"Left out", "nope",
 		"6 models of 3 runs", "…/b/learn", "No table of positions, and so no map: nope",
@@ -151,8 +138,8 @@ func TestFewSubjectsAndPoorModels(t *testing.T) {
 		Subjects: []string{"07", "anna"},
 		Edit:     func(m *synthetic.Member) { m.Result.Measures["test_mse/0.50"] = .97 }})
 	page := read(dir, "index.html")
-	contains(t, page, "the mean over seeds. Dashed: ", "learn-0.1, seed 1 (test MSE .970, 0.50 masked): no better "+
-		"than a regression on the mean of the visible tokens (.960); train longer")
+	expect.Contains(t, page, "the mean over seeds. Dashed: ", "learn-0.1, seed 1 (test MSE .970, 0.50 masked): no "+
+		"better than a regression on the mean of the visible tokens (.960); train longer")
 }
 
 // Models that differ in more than their seeds are averaged apart.
@@ -216,17 +203,14 @@ func TestEarlierRuns(t *testing.T) {
 			delete(m.Result.Measures, "clustering")
 		}})
 	all := strings.Join(w.Notes, "\n")
-	contains(t, all, "1 model diverged: left out", "No errors by subject", "No modularity")
+	expect.Contains(t, all, "1 model diverged: left out", "No errors by subject", "No modularity")
 }
 
 // A folder without runs on own data is an error that says so.
 func TestNothingOwn(t *testing.T) {
 	root := synthetic.Dir(t, synthetic.Run{Task: "lst", PE: "nope", Seeds: []int{1}})
 	s := expect.Must(Read(root))
-	if _, err := s.Write(filepath.Join(root, "report")); err == nil ||
-		!strings.Contains(err.Error(), "nothing to report") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(s.Write(filepath.Join(root, "report"))), "nothing to report")
 }
 
 // read returns the text of a file of a report.
@@ -255,7 +239,7 @@ func TestLongNamesAndOnePalette(t *testing.T) {
 	color := fmt.Sprintf("fill:#%02X%02X%02X", visual.R, visual.G, visual.B)
 	for _, name := range []string{"maps.svg", "similarity.svg", "attention.svg"} {
 		svg := read(dir, name)
-		contains(t, svg, "shortened", ">Visual1<", ">Default<", color)
+		expect.Contains(t, svg, "shortened", ">Visual1<", ">Default<", color)
 		if strings.Contains(svg, synthetic.TokenNames[0]) {
 			t.Errorf("%s has a whole name", name)
 		}
@@ -322,9 +306,7 @@ func TestMapsOverTraining(t *testing.T) {
 				}
 			}})
 		found, _, err := cohort.Find(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		models, _ := cohort.Models(found)
 		frames, err := mapsOver(models[0], 8)
 		if err != nil || len(frames) == 0 {
@@ -362,16 +344,14 @@ func TestClusteredTokens(t *testing.T) {
 	slices.Sort(even)
 	slices.Sort(odd)
 	for _, what := range []string{"similarity", "attention"} {
-		d := draftOf(t, r, what)
+		d := draftOf(r, what)
 		labels := d.Rows[0].Cells[0].Panel.(figure.Matrix).RowLabels
 		slices.Sort(labels[:4])
 		slices.Sort(labels[4:])
 		if want := slices.Concat(even, odd); !slices.Equal(labels, want) {
 			t.Errorf("%s has the order %q, want %q", what, labels, want)
 		}
-		if !strings.Contains(d.Caption, "else by clusters of the first encoding's positions") {
-			t.Errorf("%s: %q", what, d.Caption)
-		}
+		expect.Contains(t, d.Caption, "else by clusters of the first encoding's positions")
 	}
 }
 
@@ -401,10 +381,10 @@ func TestNoPaths(t *testing.T) {
 	d.ModulesFrom = "by name: /home/a b/mod.csv has the names of sch/sub-01_x.tsv"
 	d.Notes = []string{"and/or 3/4", "C:/x/y.csv: 2", "\"/tmp/it.npy\" and ./a/b.tsv"}
 	got := strings.Join(s.data(), "\n")
-	contains(t, got, "mod.csv has the names of sub-01_x.tsv.", "and/or 3/4", "\ny.csv: 2",
+	expect.Contains(t, got, "mod.csv has the names of sub-01_x.tsv.", "and/or 3/4", "\ny.csv: 2",
 		"\"it.npy\" and b.tsv")
 	d.Subjects = 1 // a table of one's own: nobody asks for errors by subject
-	if draftOf(t, s, "subjects"); strings.Contains(strings.Join(s.Notes, "\n"), "subject") {
+	if draftOf(s, "subjects"); strings.Contains(strings.Join(s.Notes, "\n"), "subject") {
 		t.Errorf("%q", s.Notes)
 	}
 }
@@ -427,7 +407,7 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 	own.PELR, edited.Data = .3, "bbbb"
 	out, w := report(t, short, run("z copy", 1), own, edited)
 	notes := strings.Join(w.Notes, "\n")
-	contains(t, notes, "1 model not shown, such as 0 edited: data bbbb, not data aaaa",
+	expect.Contains(t, notes, "1 model not shown, such as 0 edited: data bbbb, not data aaaa",
 		"counted once: 1 model with the settings, data and seed of another")
 	var got []string
 	for _, row := range rows(out, "table_errors.csv")[1:3] {
@@ -455,7 +435,7 @@ func TestSharesMasked(t *testing.T) {
 		}}
 	dir, w := report(t, few, most)
 	text := read(dir, "index.html")
-	contains(t, text, "Trained with 15 % or 50 % masked.", "test error with 50\u00a0% masked",
+	expect.Contains(t, text, "Trained with 15 % or 50 % masked.", "test error with 50\u00a0% masked",
 		"Means over fewer models, as others lack the number: test MSE, 50 % of rope, 2 of 3.")
 	want := "these encodings differ in more than the encoding: mask_level 0.15 (learn-0.1), mask_level 0.5 (rope)"
 	if !slices.Contains(w.Notes, want) {

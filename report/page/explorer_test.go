@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/internal/viewer"
 )
 
@@ -203,12 +204,8 @@ func TestRefuses(t *testing.T) {
 	p := ring(3, 1)
 	p.Models[0].Map = p.Models[0].Map[:2]
 	file := filepath.Join(t.TempDir(), "a.html")
-	if _, err := p.Save(file); err == nil || !strings.Contains(err.Error(), "2 points") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(p.Save(file)), "2 points")
 	p = ring(3, 1)
 	p.Models[0].Matrices[0].Values = []float64{1}
-	if _, err := p.Save(file); err == nil || !strings.Contains(err.Error(), "1 value") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(p.Save(file)), "1 value")
 }

@@ -4,88 +4,37 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/combin"
 )
 
-// The numbers of a report are computed here a second time, by textbook formulas in plain loops and
-// by other routes than packages stats and metrics take. TestArithmetic holds them against numbers
+// The numbers of a report are computed here a second time, by textbook formulas and by other routes than
+// packages stats and metrics take. TestArithmetic holds them against numbers
 // by hand and by scipy.
 
 // present leaves out NaN.
-func present(x []float64) (out []float64) {
-	for _, v := range x {
-		if !math.IsNaN(v) {
-			out = append(out, v)
-		}
-	}
-	return out
-}
+func present(x []float64) []float64 { return slices.DeleteFunc(slices.Clone(x), math.IsNaN) }
 
 // average returns the mean of what is not NaN.
-func average(x []float64) float64 {
-	sum := 0.0
-	for _, v := range present(x) {
-		sum += v
-	}
-	return sum / float64(len(present(x)))
-}
+func average(x []float64) float64 { return stat.Mean(present(x), nil) }
 
 // spread returns the sample SD of what is not NaN.
-func spread(x []float64) float64 {
-	sum := 0.0
-	for _, v := range present(x) {
-		sum += (v - average(x)) * (v - average(x))
-	}
-	return math.Sqrt(sum / float64(len(present(x))-1)) // 0/0 is NaN
-}
-
-// dot returns the inner product.
-func dot(a, b []float64) (sum float64) {
-	for i := range a {
-		sum += a[i] * b[i]
-	}
-	return sum
-}
+func spread(x []float64) float64 { return stat.StdDev(present(x), nil) }
 
 // cosineBetween returns the cosine of two vectors.
-func cosineBetween(a, b []float64) float64 { return dot(a, b) / math.Sqrt(dot(a, a)*dot(b, b)) }
+func cosineBetween(a, b []float64) float64 {
+	return floats.Dot(a, b) / math.Sqrt(floats.Dot(a, a)*floats.Dot(b, b))
+}
 
 // apart returns the Euclidean distance of two vectors.
-func apart(a, b []float64) float64 {
-	sum := 0.0
-	for i := range a {
-		sum += (a[i] - b[i]) * (a[i] - b[i])
-	}
-	return math.Sqrt(sum)
-}
+func apart(a, b []float64) float64 { return floats.Distance(a, b, 2) }
 
-// entropy returns that of a distribution in bits.
-func entropy(p []float64) (h float64) {
-	for _, v := range p {
-		if v > 0 {
-			h -= v * math.Log2(v)
-		}
-	}
-	return h
-}
-
-// divergence returns the Jensen-Shannon divergence in bits, as H((p+q)/2) - (H(p)+H(q))/2.
+// divergence returns the Jensen-Shannon divergence in bits.
 func divergence(p, q []float64) float64 {
-	one := func(x []float64) (out []float64) {
-		sum := 0.0
-		for _, v := range x {
-			sum += v
-		}
-		for _, v := range x {
-			out = append(out, v/sum)
-		}
-		return out
-	}
-	p, q = one(p), one(q)
-	var middle []float64
-	for i := range p {
-		middle = append(middle, (p[i]+q[i])/2)
-	}
-	return entropy(middle) - (entropy(p)+entropy(q))/2
+	one := func(x []float64) []float64 { return floats.ScaleTo(make([]float64, len(x)), 1/floats.Sum(x), x) }
+	return stat.JensenShannon(one(p), one(q)) / math.Ln2
 }
 
 // product returns a^T b [d,d] of tables [n,d].
@@ -116,7 +65,7 @@ func rotated(m []float64, d int) (columns [][]float64, norms []float64) {
 		for p := range d {
 			for q := p + 1; q < d; q++ {
 				a, b := columns[p], columns[q]
-				aa, bb, ab := dot(a, a), dot(b, b), dot(a, b)
+				aa, bb, ab := floats.Dot(a, a), floats.Dot(b, b), floats.Dot(a, b)
 				if math.Abs(ab) <= 1e-13*math.Sqrt(aa*bb) || aa*bb < 1e-60 {
 					continue
 				}
@@ -131,34 +80,31 @@ func rotated(m []float64, d int) (columns [][]float64, norms []float64) {
 		}
 	}
 	slices.SortFunc(columns, func(a, b []float64) int {
-		return int(math.Copysign(1, dot(b, b)-dot(a, a)))
+		return int(math.Copysign(1, floats.Dot(b, b)-floats.Dot(a, a)))
 	})
 	for _, c := range columns {
-		norms = append(norms, math.Sqrt(dot(c, c)))
+		norms = append(norms, math.Sqrt(floats.Dot(c, c)))
 	}
 	return columns, norms
 }
 
 // sumOfSingular returns the sum of the singular values of a matrix [.,d].
-func sumOfSingular(m []float64, d int) (sum float64) {
+func sumOfSingular(m []float64, d int) float64 {
 	_, norms := rotated(m, d)
-	for _, v := range norms {
-		sum += v
-	}
-	return sum
+	return floats.Sum(norms)
 }
 
 // orthogonalDistance returns min ||a R - b|| over orthogonal R, of tables [n,d]: the square is
 // ||a||^2 + ||b||^2 less twice the sum of the singular values of a^T b.
 func orthogonalDistance(a, b []float64, d int) float64 {
-	return math.Sqrt(max(0, dot(a, a)+dot(b, b)-2*sumOfSingular(product(a, b, d), d)))
+	return math.Sqrt(max(0, floats.Dot(a, a)+floats.Dot(b, b)-2*sumOfSingular(product(a, b, d), d)))
 }
 
 // shapeDisparity returns the disparity of scipy.spatial.procrustes: 1 less the square of that sum
 // of the tables centred and of norm 1.
 func shapeDisparity(a, b []float64, d int) float64 {
 	a, b = aboutMean(a, d), aboutMean(b, d)
-	s := sumOfSingular(product(a, b, d), d) / math.Sqrt(dot(a, a)*dot(b, b))
+	s := sumOfSingular(product(a, b, d), d) / math.Sqrt(floats.Dot(a, a)*floats.Dot(b, b))
 	return 1 - s*s
 }
 
@@ -181,14 +127,8 @@ func aboutMean(a []float64, d int) []float64 {
 // values.
 func dimensions(table []float64, d int) float64 {
 	_, norms := rotated(table, d)
-	sum := 0.0
-	for _, v := range norms {
-		sum += v
-	}
-	for i := range norms {
-		norms[i] /= sum
-	}
-	return math.Exp2(entropy(norms))
+	floats.Scale(1/floats.Sum(norms), norms)
+	return math.Exp(stat.Entropy(norms))
 }
 
 // byDistance returns the share of the variance of E E^T that its diagonals' means explain: the
@@ -199,7 +139,7 @@ func byDistance(table []float64, d int) float64 {
 	var all []float64
 	for i := range n {
 		for j := range n {
-			v := dot(table[i*d:(i+1)*d], table[j*d:(j+1)*d])
+			v := floats.Dot(table[i*d:(i+1)*d], table[j*d:(j+1)*d])
 			diagonals[i-j], all = append(diagonals[i-j], v), append(all, v)
 		}
 	}
@@ -229,27 +169,20 @@ func ranks(x []float64) (out []float64) {
 	return out
 }
 
-// rankCorrelation returns Spearman's rho, and p: the share of all orders of fewer than ten numbers, by
-// Heap's algorithm, in which it is as large, else by Student's t.
+// rankCorrelation returns Spearman's rho, and p: the share of all orders of fewer than ten numbers
+// in which it is as large, else by Student's t.
 func rankCorrelation(x, y []float64) (rho, p float64) {
 	a, b := aboutMean(ranks(x), 1), aboutMean(ranks(y), 1)
 	rho = cosineBetween(a, b)
 	if n := len(b); n < 10 {
-		orders, far := 1.0, 1.0
-		for c, i := make([]int, n), 1; i < n; {
-			if c[i] == i {
-				c[i] = 0
-				i++
-				continue
+		orders, far, order := 0., 0., make([]float64, n)
+		for g := combin.NewPermutationGenerator(n, n); g.Next(); orders++ {
+			for i, from := range g.Permutation(nil) {
+				order[i] = b[from]
 			}
-			j := c[i] * (i % 2)
-			b[i], b[j] = b[j], b[i]
-			orders++
-			if math.Abs(cosineBetween(a, b)) > math.Abs(rho)-1e-9 {
+			if math.Abs(cosineBetween(a, order)) > math.Abs(rho)-1e-9 {
 				far++
 			}
-			c[i]++
-			i = 1
 		}
 		return rho, far / orders
 	}

@@ -37,9 +37,8 @@ func (w *world) csvOf(t *testing.T, name string) [][]string {
 			if have.Name != name {
 				continue
 			}
-			var text strings.Builder
-			expect.NoError(t, have.CSV(&text))
-			return expect.Must(csv.NewReader(strings.NewReader(text.String())).ReadAll())
+			text := expect.Written(have.CSV)
+			return expect.Must(csv.NewReader(strings.NewReader(text)).ReadAll())
 		}
 	}
 	t.Fatalf("no table %s", name)
@@ -96,9 +95,7 @@ func (w *world) checkCaption(t *testing.T, id string, fragments []string, known 
 	t.Helper()
 	rest := w.drafts[id].Caption
 	for _, f := range fragments {
-		if !strings.Contains(rest, f) {
-			t.Errorf("%s: no %q in caption %q", id, f, rest)
-		}
+		expect.Contains(t, rest, f)
 		rest = strings.Replace(rest, f, "", 1)
 	}
 	fitted := w.study.fitNote(cohort.ModelsOf(w.drafts[id].Groups))

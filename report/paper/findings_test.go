@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/cohort"
 )
 
@@ -14,7 +15,7 @@ import (
 func findingsNumbers(t *testing.T, w *world) {
 	want := columns("pe", "n", "validation", "validation_sd", "train", "train_sd", "iid", "iid_sd", "fitted", "paper",
 		"paper_sd")
-	all := bunches(w.puzzles(mainVariant))
+	all := w.main()
 	slices.SortStableFunc(all, func(a, b bunch) int { return cmp.Compare(average(b.of(valid)), average(a.of(valid))) })
 	one, _ := readPrinted(t, "1")
 	two, _ := readPrinted(t, "A2")
@@ -92,10 +93,6 @@ func TestOpeningSentence(t *testing.T) {
 			".595 to .605 (95 % for all 15 pairs of encodings at once)."}},
 	} {
 		lead := draftOf(t, c.s, c.id).Lead
-		for _, want := range c.want {
-			if !strings.Contains(lead, want) {
-				t.Errorf("%s: %q has no %q", c.id, lead, want)
-			}
-		}
+		expect.Contains(t, lead, c.want...)
 	}
 }

@@ -128,9 +128,9 @@ func readFolder(t testing.TB, dir string) *folder {
 	t.Helper()
 	f := &folder{dir: dir}
 	for name, into := range map[string]*object{"config.json": &f.config, "result.json": &f.result} {
-		expect.NoError(t, json.Unmarshal(readFile(t, dir, name), into))
+		expect.NoError(t, json.Unmarshal(readFile(dir, name), into))
 	}
-	lines := bufio.NewScanner(bytes.NewReader(readFile(t, dir, "metrics.jsonl")))
+	lines := bufio.NewScanner(bytes.NewReader(readFile(dir, "metrics.jsonl")))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var r object
@@ -146,7 +146,7 @@ func readFolder(t testing.TB, dir string) *folder {
 // readProbes reads probes.safetensors: the length of the header, the header, the numbers.
 func (f *folder) readProbes(t testing.TB) {
 	t.Helper()
-	b := readFile(t, f.dir, "probes.safetensors")
+	b := readFile(f.dir, "probes.safetensors")
 	n := binary.LittleEndian.Uint64(b)
 	header, payload := map[string]json.RawMessage{}, b[8+n:]
 	expect.NoError(t, json.Unmarshal(b[8:8+n], &header))
@@ -183,8 +183,7 @@ func decode(t testing.TB, kind string, b []byte) (out []float64) {
 	return out
 }
 
-func readFile(t testing.TB, dir, name string) []byte {
-	t.Helper()
+func readFile(dir, name string) []byte {
 	return expect.Must(os.ReadFile(filepath.Join(dir, name)))
 }
 

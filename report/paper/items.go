@@ -151,7 +151,8 @@ func fig3() spec {
 
 func variantItems() []spec {
 	decayedSigmas, decayedNames := sigmas(decayed), encodings(decayed)
-	optimizers := []lack{sigmas(sgd, paper.OptimizerSigmas()...), sigmas(adam, paper.OptimizerSigmas()...)}
+	optimizers := []lack{sigmas(sgd, paper.OptimizerSigmas()...),
+		sigmas(mainAs("figA7", " trained by Adam"), paper.OptimizerSigmas()...)}
 	return []spec{
 		{ID: "fig_a7", Section: variants, Title: "Figure A7 (A6 in the first version): optimizer",
 			Of: byOptimizer, Lacks: optimizers,

@@ -25,7 +25,7 @@ func TestReportIsOfDrafts(t *testing.T) {
 	out := t.TempDir()
 	written := expect.Must(s.Write(out))
 	var listed reportJSON
-	expect.NoError(t, json.Unmarshal(readFile(t, out, "report.json"), &listed))
+	expect.NoError(t, json.Unmarshal(readFile(out, "report.json"), &listed))
 	figures, tables := 0, 0
 	for i, m := range specs() {
 		d := expect.Must(s.draft(m))
@@ -47,11 +47,10 @@ func TestReportIsOfDrafts(t *testing.T) {
 			if item.Figure == nil {
 				tables++
 			}
-			var want strings.Builder
-			expect.NoError(t, named.CSV(&want))
+			want := expect.Written(named.CSV)
 			got, err := os.ReadFile(filepath.Join(out, named.Name+".csv"))
-			if err != nil || string(got) != want.String() {
-				t.Errorf("%s.csv: %v\n%s, want\n%s", named.Name, err, got, want.String())
+			if err != nil || string(got) != want {
+				t.Errorf("%s.csv: %v\n%s, want\n%s", named.Name, err, got, want)
 			}
 		}
 	}
@@ -120,9 +119,7 @@ func TestCaptionsOfFewPanels(t *testing.T) {
 		"lazy":    {"as it was. E: the table", "none", "gradient", "2d-fixed", "Alignment", "and validation:"},
 	} {
 		caption := draftOf(t, s, id).Caption
-		if !strings.Contains(caption, texts[0]) {
-			t.Errorf("%s: no %q in %q", id, texts[0], caption)
-		}
+		expect.Contains(t, caption, texts[0])
 		for _, text := range texts[1:] {
 			if strings.Contains(caption, text) {
 				t.Errorf("%s: %q in %q", id, text, caption)

@@ -26,10 +26,11 @@ type experiment struct {
 }
 
 // main returns an experiment on puzzles in the paper's own variant.
-func main(preset string) func(*Study) experiment {
-	return func(s *Study) experiment {
-		return experiment{preset: preset, models: s.puzzles(nil), like: s.LST, fidelity: s.Fidelity}
-	}
+func main(preset string) func(*Study) experiment { return mainAs(preset, "") }
+
+// mainAs returns such an experiment with what tells it from others.
+func mainAs(preset, what string) func(*Study) experiment {
+	return func(s *Study) experiment { return s.variant(preset, what, s.puzzles(nil)) }
 }
 
 // variant returns an experiment on puzzles in another variant, which flags make of the paper's own.
@@ -50,13 +51,6 @@ func sgd(s *Study) experiment {
 		flags = append(flags, "--lr 1e-3") // the paper's
 	}
 	return s.variant("figA7", " trained by SGD", models, flags...)
-}
-
-// adam returns the models that SGD is compared with.
-func adam(s *Study) experiment {
-	e := main("figA7")(s)
-	e.what = " trained by Adam"
-	return e
 }
 
 // headed returns the experiment with several heads.
@@ -168,11 +162,7 @@ func encodings(of func(*Study) experiment, want ...string) lack {
 
 // tableOf notes that no run holds the table of a fixed encoding, or shows how others compare with it.
 func tableOf(label, what string) lack {
-	return encodings(func(s *Study) experiment {
-		e := main("table1")(s)
-		e.what = what
-		return e
-	}, label)
+	return encodings(mainAs("table1", what), label)
 }
 
 // anyReference notes that there is no model to compare others with, or none that has fitted.

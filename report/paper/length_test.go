@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/cohort"
 	"torchpe/report/internal/synthetic"
 )
@@ -33,9 +34,7 @@ func TestLengthsAreNotMixed(t *testing.T) {
 		t.Fatalf("notes %q", s.Notes)
 	}
 	for i, note := range s.Notes {
-		if !strings.Contains(note, want[i]) {
-			t.Errorf("note %q, want %q in it", note, want[i])
-		}
+		expect.Contains(t, note, want[i])
 	}
 	if got, want := cohort.LengthText(s.LST), "4 epochs (learn-1.0: 9 epochs)"; got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // atLevel returns a number of a record when training accuracy first reached a level: on the line
@@ -23,7 +25,7 @@ func atLevel(course []object, level float64, name string) float64 {
 }
 
 func equalTrainingNumbers(t *testing.T, w *world) {
-	groups := bunches(w.puzzles(mainVariant))
+	groups := w.main()
 	var levels []float64
 	for percent := 30; percent <= 95; percent += 5 {
 		levels = append(levels, float64(percent)/100)
@@ -90,8 +92,8 @@ func motion(name string) func(object) float64 {
 }
 
 func lazyNumbers(t *testing.T, w *world) {
-	all := bySigma(bunches(w.puzzles(mainVariant)))
-	shown := named(all, "learn-0.2", "learn-1.0", "learn-2.0")
+	all := bySigma(w.main())
+	shown := starts(all)
 	columns := []measured{}
 	var panels []drawn
 	for i, m := range motions {
@@ -124,7 +126,7 @@ func lazyNumbers(t *testing.T, w *world) {
 func mapsNumbers(t *testing.T, w *world) {
 	want := columns("task", "pe", "token", "group", "x", "y")
 	var panels []drawn
-	puzzles, network, brain := bunches(w.puzzles(mainVariant)), bunches(w.at("nmar")),
+	puzzles, network, brain := w.main(), bunches(w.at("nmar")),
 		bunches(w.at("fmri"))
 	for _, part := range []struct {
 		task string
@@ -133,8 +135,8 @@ func mapsNumbers(t *testing.T, w *world) {
 	}{
 		{"puzzles", named(puzzles, "learn-0.2", "learn-1.0", "learn-2.0", "2d-fixed"),
 			[]string{"row", "column"}},
-		{"simulated network", named(network, "learn-0.2", "learn-1.0", "learn-2.0"), []string{""}},
-		{"fMRI", named(brain, "learn-0.2", "learn-1.0", "learn-2.0"), []string{""}},
+		{"simulated network", starts(network), []string{""}},
+		{"fMRI", starts(brain), []string{""}},
 	} {
 		for k, by := range part.by {
 			for _, b := range part.all {
@@ -183,7 +185,7 @@ func (m seen) plane() (d drawn, modules []int, names func(int) string) {
 			}
 		}
 	}
-	share := func(k int) float64 { return 100 * norms[k] * norms[k] / dot(norms, norms) }
+	share := func(k int) float64 { return 100 * norms[k] * norms[k] / floats.Dot(norms, norms) }
 	d = drawn{y: fmt.Sprintf("PC 1 (%.0f %%), PC 2 (%.0f %%)", share(0), share(1)),
 		note: "n = 1 model"}
 	for i := range axes[0] {
@@ -206,8 +208,7 @@ func courseNumbers(t *testing.T, w *world) {
 		name, title, x string
 		all            []bunch
 	}{
-		{"puzzles", "Puzzles", "epoch", named(bunches(w.puzzles(mainVariant)), "learn-0.2",
-			"learn-1.0", "learn-2.0")},
+		{"puzzles", "Puzzles", "epoch", starts(w.main())},
 		{"network", "Simulated network", "step", bySigma(bunches(w.at("nmar")))},
 		{"fmri", "fMRI", "step", bySigma(bunches(w.at("fmri")))},
 	} {

@@ -221,8 +221,7 @@ func shareWithin(w [][]float64, labels []int) (q float64) {
 // simulated returns what figure 4 shows of a simulation: its couplings, and the first 100 time
 // points of three nodes, in the order of their names, in which those of a module stand side by
 // side.
-func simulated(t *testing.T, frames int, seed uint64) (network, series drawn) {
-	t.Helper()
+func simulated(frames int, seed uint64) (network, series drawn) {
 	o := nmar.DefaultOptions()
 	o.Frames = frames
 	sim := expect.Must(nmar.Simulate(o, seed))
@@ -260,7 +259,7 @@ func fig4Numbers(t *testing.T, w *world) {
 	w.checkCSV(t, "fig4", modelSheet(models, maskedMeasures...))
 	cosines := w.checkTokens(t, "fig4_cosine", "Cosine", falling(all, end("modularity")),
 		cosineBetween, false)
-	network, series := simulated(t, 2000, 4) // of the runs' config.json
+	network, series := simulated(2000, 4) // of the runs' config.json
 	w.checkPanels(t, "fig4", slices.Concat([]drawn{network, series, {title: "Masked prediction"}},
 		scoreBoxes(all),
 		[]drawn{errorBars(all, "0.50", "50"), {title: "Modularity"}}, cosines)...)

@@ -103,7 +103,7 @@ func meanMaps(all []bunch) (out sheet, panels []drawn) {
 }
 
 func fig3Numbers(t *testing.T, w *world) {
-	groups := bunches(w.puzzles(mainVariant))
+	groups := w.main()
 	all := bySigma(groups)
 	grid := named(all, "learn-0.1", "learn-0.2", "learn-1.0", "learn-2.0")
 	weights, maps := meanMaps(named(groups, "learn-0.2", "learn-1.0", "learn-2.0", "2d-fixed"))
@@ -151,7 +151,7 @@ func accuracyUnderNoise(m seen) (accuracy, amplitude []float64) {
 func overNoise(m seen) float64 { accuracy, _ := accuracyUnderNoise(m); return average(accuracy) }
 
 func figA11Numbers(t *testing.T, w *world) {
-	groups := bunches(w.puzzles(mainVariant))
+	groups := w.main()
 	learned, others := bySigma(groups), named(groups, paperOrder...)
 	want := columns("pe", "seed", "amplitude", "accuracy")
 	for _, b := range groups {
@@ -228,7 +228,7 @@ func fig1Numbers(t *testing.T, w *world) {
 	add("ground truth", "Distance", func(i, j int) float64 {
 		return math.Sqrt(math.Pow(float64(i/4-j/4), 2) + math.Pow(float64(i%4-j%4), 2))
 	})
-	for _, b := range named(bunches(w.puzzles(mainVariant)), "1d-fixed", "2d-fixed") {
+	for _, b := range named(w.main(), "1d-fixed", "2d-fixed") {
 		tables, d := b.models[0].tables()
 		add(b.label, "Euclidean distance", func(i, j int) float64 {
 			return apart(tables[0][i*d:(i+1)*d], tables[0][j*d:(j+1)*d])

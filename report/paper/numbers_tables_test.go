@@ -178,7 +178,7 @@ func stepped(ps []float64, i int) any {
 }
 
 func table1Numbers(t *testing.T, w *world) {
-	all := bunches(w.puzzles(mainVariant))
+	all := w.main()
 	shown := named(all, paperOrder...)
 	w.checkCSV(t, "table1", besideSheet(t, "1", shown, besidePaper{"validation", shown, valid},
 		besidePaper{"train", shown, trained},
@@ -196,14 +196,13 @@ func table1Numbers(t *testing.T, w *world) {
 }
 
 func tableA3Numbers(t *testing.T, w *world) {
-	all := bySigma(bunches(w.puzzles(mainVariant)))
+	all := bySigma(w.main())
 	w.checkCSV(t, "table_a3", besideSheet(t, "A3", all, besidePaper{"cosine", all, w.cosine}))
 	w.checkCaption(t, "table_a3", nil)
 }
 
 func tableA4Numbers(t *testing.T, w *world) {
-	small := []string{"learn-0.01", "learn-0.05", "learn-0.1", "learn-0.2"}
-	adam := named(bunches(w.puzzles(mainVariant)), small...)
+	adam := named(w.main(), small...)
 	sgd := named(bunches(w.puzzles(sgdVariant)), small...)
 	w.checkCSV(t, "table_a4", besideSheet(t, "A4", nil, besidePaper{"adam", adam, valid},
 		besidePaper{"sgd", sgd, valid}))

@@ -276,8 +276,8 @@ func shortRange(x []float64) string {
 }
 
 func fig2Numbers(t *testing.T, w *world) {
-	all := bySigma(bunches(w.puzzles(mainVariant)))
-	shown := named(all, "learn-0.2", "learn-1.0", "learn-2.0")
+	all := bySigma(w.main())
+	shown := starts(all)
 	w.checkCSV(t, "fig2", modelSheet(modelsIn(all), accuracies...))
 	w.checkCSV(t, "fig2_curves", courseSheet(shown, "epoch", accuracyRecords...))
 	w.checkPanels(t, "fig2", slices.Concat([]drawn{{title: "Model"}}, accuracyPanels("", shown),

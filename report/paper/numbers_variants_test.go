@@ -15,9 +15,8 @@ func with(change func(*variant)) variant {
 }
 
 func figA7Numbers(t *testing.T, w *world) {
-	small := []string{"learn-0.01", "learn-0.05", "learn-0.1", "learn-0.2"}
 	sgd := named(bunches(w.puzzles(sgdVariant)), small...)
-	adam := named(bunches(w.puzzles(mainVariant)), small...)
+	adam := named(w.main(), small...)
 	both := slices.Concat(modelsIn(sgd), modelsIn(adam))
 	w.checkCSV(t, "fig_a7", modelSheet(both, accuracies...))
 	w.checkCSV(t, "fig_a7_sgd_curves", courseSheet(sgd, "epoch", accuracyRecords...))
@@ -96,30 +95,32 @@ func ablationNumbers(t *testing.T, w *world) {
 	w.checkCaption(t, "ablation", []string{"(12 epochs)"})
 }
 
-func iidOODNumbers(t *testing.T, w *world) {
-	groups := bunches(w.puzzles(mainVariant))
-	w.checkCSV(t, "iid_ood", modelSheet(modelsIn(groups), accuracies...))
-	bars := func(title string, all []bunch, label func(bunch) string) drawn {
-		d := drawn{title: title, y: "Accuracy", lines: guess}
-		for _, b := range all {
-			for _, one := range []measured{{"training", trained}, {"held out, same kind (IID)",
-				heldOut},
-				{"validation, unlike training (OOD)", valid}} {
-				d.marks = append(d.marks, mark{label: label(b) + ": " + one.name, colour: b.label,
-					values: [][]float64{b.of(one.of)}})
-			}
+// barPanel are the bars of measures, one beside the other for each bunch.
+func barPanel(title, y string, all []bunch, label func(bunch) string, of ...measured) drawn {
+	d := drawn{title: title, y: y, lines: guess}
+	for _, b := range all {
+		for _, one := range of {
+			d.marks = append(d.marks, mark{label: label(b) + ": " + one.name, colour: b.label,
+				values: [][]float64{b.of(one.of)}})
 		}
-		return d
 	}
-	w.checkPanels(t, "iid_ood", bars("By initial σ", bySigma(groups), tick),
-		bars("Common encodings", named(groups, paperOrder...), bunch.starred))
+	return d
+}
+
+func iidOODNumbers(t *testing.T, w *world) {
+	groups := w.main()
+	w.checkCSV(t, "iid_ood", modelSheet(modelsIn(groups), accuracies...))
+	of := []measured{{"training", trained}, {"held out, same kind (IID)", heldOut},
+		{"validation, unlike training (OOD)", valid}}
+	w.checkPanels(t, "iid_ood", barPanel("By initial σ", "Accuracy", bySigma(groups), tick, of...),
+		barPanel("Common encodings", "Accuracy", named(groups, paperOrder...), bunch.starred, of...))
 	// The published result files, whose validation accuracies are those of Table A2.
 	w.checkCaption(t, "iid_ood", []string{".986 for learn-0.2 and .847 for learn-2.0",
 		"are .956 and .377"})
 }
 
 func conditionsNumbers(t *testing.T, w *world) {
-	groups := bunches(w.puzzles(mainVariant))
+	groups := w.main()
 	kinds := func(lines, label string) func(seen) float64 {
 		return func(m seen) float64 {
 			if v := m.result.measured("validation_lines/" + lines); !math.IsNaN(v) {
@@ -135,19 +136,9 @@ func conditionsNumbers(t *testing.T, w *world) {
 		csv = append(csv, measured{fmt.Sprint("vector_", i+1), one.of})
 	}
 	w.checkCSV(t, "conditions", modelSheet(modelsIn(groups), append(csv, accuracies...)...))
-	bars := func(title string, all []bunch) drawn {
-		d := drawn{title: title, y: "Validation accuracy", lines: guess}
-		for _, b := range all {
-			for _, one := range of {
-				d.marks = append(d.marks, mark{label: b.starred() + ": " + one.name,
-					colour: b.label, values: [][]float64{b.of(one.of)}})
-			}
-		}
-		return d
-	}
-	w.checkPanels(t, "conditions", bars("Learned encodings", named(groups, "learn-0.2", "learn-1.0",
-		"learn-2.0")),
-		bars("Common encodings", named(groups, paperOrder...)))
+	const y = "Validation accuracy"
+	w.checkPanels(t, "conditions", barPanel("Learned encodings", y, starts(groups), bunch.starred, of...),
+		barPanel("Common encodings", y, named(groups, paperOrder...), bunch.starred, of...))
 	// People's and the published models' are of the published result files.
 	w.checkCaption(t, "conditions", []string{"(n = 40) reach .967, .870 and .663",
 		"learn-0.2 .983, .935 and .948"},

@@ -151,7 +151,7 @@ func (s *Study) columns(of item.Column, numbers map[[2]string]paper.Number, labe
 		if known && len(x) > 0 && unlikePaper(cohort.ModelsOf(groups)) == nil {
 			row[3] = table.Number(stats.Mean(x) - printed.Mean)
 			there := stats.Summary{Mean: printed.Mean, SD: max(printed.SD, roundedSD), N: len(paper.Seeds())}
-			here := stats.Summary{Mean: stats.Mean(x), SD: stats.SD(x), N: len(x)}
+			here := item.Summary(x)
 			if v, err := stats.WelchInterval(here, there, 0.95); err == nil && len(x) >= item.FewestForInterval {
 				row[4] = table.Interval(v.Low, v.High)
 			}

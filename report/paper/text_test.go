@@ -34,7 +34,7 @@ func TestTexts(t *testing.T) {
 			{Name: "network", Task: "nmar", PE: "learn", Sigma: .1, Seeds: []int{1, 2, 3}},
 			{Name: "brain", Task: "fmri", PE: "rope", Seeds: []int{1, 2}, MaskLevel: .9}},
 		"variant":    {{Name: "sgd", Task: "lst", PE: "learn", Sigma: .05, Optimizer: "sgd", Seeds: []int{1, 2}}},
-		"everything": slices.Concat(mainRuns(), variantRuns(), maskedRuns()),
+		"everything": worldRuns(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && name == "everything" {
@@ -42,7 +42,7 @@ func TestTexts(t *testing.T) {
 			}
 			dir := synthetic.Dir(t, runs...)
 			_, out := write(t, dir)
-			expect.Golden(t, name+".txt", bytes.ReplaceAll(readText(t, out), []byte(dir), []byte("DIR")))
+			expect.Golden(t, name+".txt", bytes.ReplaceAll(readText(out), []byte(dir), []byte("DIR")))
 		})
 	}
 }
@@ -55,8 +55,7 @@ var (
 
 // readText returns the words of the page of a report and of its figures, and the first lines of its CSV
 // files.
-func readText(t *testing.T, dir string) []byte {
-	t.Helper()
+func readText(dir string) []byte {
 	var b bytes.Buffer
 	page := unread.ReplaceAllString(string(expect.Must(os.ReadFile(filepath.Join(dir, "index.html")))), "")
 	for _, line := range strings.Split(tag.ReplaceAllString(page, "\n"), "\n") {

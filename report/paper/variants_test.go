@@ -25,9 +25,7 @@ func TestDecayNamesItsOptimizer(t *testing.T) {
 				continue
 			}
 			found++
-			if !strings.Contains(item.Caption, want) {
-				t.Errorf("%s by %s: caption %q", item.ID, optimizer, item.Caption)
-			}
+			expect.Contains(t, item.Caption, want)
 			for _, m := range item.Missing {
 				if !strings.Contains(m.What, " trained "+want) ||
 					!strings.Contains(m.Command, "--optimizer "+optimizer+" --weight-decay 0.1") {

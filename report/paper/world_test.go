@@ -27,7 +27,7 @@ type world struct {
 // drawing.
 func makeWorld(t *testing.T) *world {
 	t.Helper()
-	dir := synthetic.Dir(t, slices.Concat(mainRuns(), variantRuns(), maskedRuns())...)
+	dir := synthetic.Dir(t, worldRuns()...)
 	s := expect.Must(Read(dir, ""))
 	for i, m := range s.LST {
 		setPaper(m.Run)
@@ -48,15 +48,26 @@ var (
 	three = []int{11, 3, 7}
 )
 
+// worldRuns are the runs of the world, of which edit changes the members.
+func worldRuns() []synthetic.Run {
+	runs := slices.Concat(mainRuns(), variantRuns(), maskedRuns())
+	for i := range runs {
+		runs[i].Edit = edit
+	}
+	return runs
+}
+
+// puzzleRun is a run on puzzles.
+func puzzleRun(name, pe string, sigma float64, seeds ...int) synthetic.Run {
+	return synthetic.Run{Name: name, Task: "lst", PE: pe, Sigma: sigma, Seeds: seeds}
+}
+
 // mainRuns are those of the paper's variant.
 func mainRuns() []synthetic.Run {
 	learn := func(name string, sigma float64, seeds ...int) synthetic.Run {
-		return synthetic.Run{Name: name, Task: "lst", PE: "learn", Sigma: sigma, Seeds: seeds,
-			Edit: edit}
+		return puzzleRun(name, "learn", sigma, seeds...)
 	}
-	common := func(pe string, seeds ...int) synthetic.Run {
-		return synthetic.Run{Name: "z/" + pe, Task: "lst", PE: pe, Seeds: seeds, Edit: edit}
-	}
+	common := func(pe string, seeds ...int) synthetic.Run { return puzzleRun("z/"+pe, pe, 0, seeds...) }
 	return []synthetic.Run{
 		learn("tiny", .01, three...), learn("small", .05, three...), learn("l1", .1, 7, 3, 2, 11),
 		learn("y/second", .2, 11, 5, 2), learn("y/first", .2, 7, 3),
@@ -71,50 +82,34 @@ func mainRuns() []synthetic.Run {
 
 // variantRuns are those of the paper's variants on puzzles.
 func variantRuns() []synthetic.Run {
-	lst := func(name, pe string, sigma float64, seeds ...int) synthetic.Run {
-		return synthetic.Run{Name: name, Task: "lst", PE: pe, Sigma: sigma, Seeds: seeds,
-			Edit: edit}
-	}
 	var all []synthetic.Run
-	add := func(r synthetic.Run, change func(*synthetic.Run)) {
-		change(&r)
-		all = append(all, r)
+	add := func(change func(*synthetic.Run), runs ...synthetic.Run) {
+		for _, r := range runs {
+			change(&r)
+			all = append(all, r)
+		}
 	}
-	for _, r := range []synthetic.Run{
-		lst("d/a", "learn", .1, three...), lst("d/b", "learn", .2, five...),
-		lst("d/c", "learn", 2, three...), lst("d/d", "2d-fixed", 0, five...),
-		lst("d/e", "rope", 0, five...), lst("d/f", "nope", 0, 3),
-	} {
-		add(r, func(r *synthetic.Run) { r.Decay, r.Optimizer = .1, "adamw" })
-	}
-	for _, r := range []synthetic.Run{
-		lst("s/a", "learn", .01, three...), lst("s/b", "learn", .05, three...),
-		lst("s/c", "learn", .1, five...), lst("s/d", "learn", .2, five...),
-	} {
-		add(r, func(r *synthetic.Run) { r.Optimizer, r.Records = "sgd", 9 })
-	}
-	for _, r := range []synthetic.Run{
-		lst("h2/a", "learn", .2, three...), lst("h2/b", "learn", 2, 3, 7),
-		lst("h2/c", "2d-fixed", 0, 7, 3),
-		lst("h2/d", "rope", 0, 3),
-	} {
-		add(r, func(r *synthetic.Run) { r.Heads = 2 })
-	}
-	for _, r := range []synthetic.Run{lst("h4/a", "learn", .2, 3), lst("h4/b", "relative", 0, 7,
-		3)} {
-		add(r, func(r *synthetic.Run) { r.Heads = 4 })
-	}
+	add(func(r *synthetic.Run) { r.Decay, r.Optimizer = .1, "adamw" },
+		puzzleRun("d/a", "learn", .1, three...), puzzleRun("d/b", "learn", .2, five...),
+		puzzleRun("d/c", "learn", 2, three...), puzzleRun("d/d", "2d-fixed", 0, five...),
+		puzzleRun("d/e", "rope", 0, five...), puzzleRun("d/f", "nope", 0, 3))
+	add(func(r *synthetic.Run) { r.Optimizer, r.Records = "sgd", 9 },
+		puzzleRun("s/a", "learn", .01, three...), puzzleRun("s/b", "learn", .05, three...),
+		puzzleRun("s/c", "learn", .1, five...), puzzleRun("s/d", "learn", .2, five...))
+	add(func(r *synthetic.Run) { r.Heads = 2 },
+		puzzleRun("h2/a", "learn", .2, three...), puzzleRun("h2/b", "learn", 2, 3, 7),
+		puzzleRun("h2/c", "2d-fixed", 0, 7, 3), puzzleRun("h2/d", "rope", 0, 3))
+	add(func(r *synthetic.Run) { r.Heads = 4 },
+		puzzleRun("h4/a", "learn", .2, 3), puzzleRun("h4/b", "relative", 0, 7, 3))
 	for i, corner := range [][2]string{{"block", "probe"}, {"input", "last"}, {"input", "probe"}} {
 		for k, sigma := range []float64{.2, 1, 2}[i%2:] {
 			name := string([]byte{'c', byte('0' + i), byte('0' + k)})
-			add(lst(name, "learn", sigma, three[k:]...), func(r *synthetic.Run) {
-				r.Placement, r.ReadOut = corner[0], corner[1]
-			})
+			add(func(r *synthetic.Run) { r.Placement, r.ReadOut = corner[0], corner[1] },
+				puzzleRun(name, "learn", sigma, three[k:]...))
 		}
 	}
-	add(lst("c3", "learn", 2, 7), func(r *synthetic.Run) { // a setting of its own in a corner
-		r.Placement, r.ReadOut, r.PELR = "input", "probe", .001
-	})
+	add(func(r *synthetic.Run) { r.Placement, r.ReadOut, r.PELR = "input", "probe", .001 },
+		puzzleRun("c3", "learn", 2, 7)) // a setting of its own in a corner
 	return all
 }
 
@@ -122,17 +117,15 @@ func variantRuns() []synthetic.Run {
 func maskedRuns() []synthetic.Run {
 	var all []synthetic.Run
 	add := func(task, name, pe string, sigma, level float64, seeds []int) {
-		r := synthetic.Run{Name: task + "/" + name, Task: task, PE: pe, Sigma: sigma,
-			MaskLevel: level,
-			Seeds:     seeds, DataSeed: 4, Edit: edit}
-		n, distance := 15, "euclidean"
+		r := synthetic.Run{Name: task + "/" + name, Task: task, PE: pe, Sigma: sigma, MaskLevel: level,
+			Seeds: seeds, DataSeed: 4, Distance: "euclidean"}
+		n := 15
 		if task == "fmri" {
-			n, distance = 60, "sign-aligned"
+			n, r.Distance = 60, "sign-aligned"
 		}
 		for i := range n {
 			r.Modules = append(r.Modules, i*7%(n/5))
 		}
-		r.Distance = distance
 		all = append(all, r)
 	}
 	for _, task := range []string{"nmar", "fmri"} {
@@ -250,6 +243,9 @@ func (w *world) puzzles(v variant) []seen {
 	})
 }
 
+// main returns the encodings of the paper's own variant.
+func (w *world) main() []bunch { return bunches(w.puzzles(mainVariant)) }
+
 // bunch is the models of one encoding.
 type bunch struct {
 	label  string
@@ -280,6 +276,12 @@ func named(all []bunch, labels ...string) (out []bunch) {
 	}
 	return out
 }
+
+// starts returns the encodings whose curves and maps are shown: learned ones that start small, at 1, and large.
+func starts(all []bunch) []bunch { return named(all, "learn-0.2", "learn-1.0", "learn-2.0") }
+
+// small are the encodings whose optimizers are compared.
+var small = []string{"learn-0.01", "learn-0.05", "learn-0.1", "learn-0.2"}
 
 // paperOrder is the order of Table 1.
 var paperOrder = []string{"2d-fixed", "learn-0.2", "relative", "random", "rope", "1d-fixed", "nope",

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"torchpe/internal/stats"
+	"torchpe/report/item"
 )
 
 // Entry is an encoding as it was trained on a task.
@@ -92,7 +93,7 @@ func Rank(entries []Entry, falls bool) []Standing {
 		all[i].LowRank = min(int(stats.Quantile(ranks[i], (1-level)/2)), first)
 		all[i].HighRank = max(int(math.Ceil(stats.Quantile(ranks[i], (1+level)/2))), last)
 		all[i].Differs = math.Abs(all[0].Mean-all[i].Mean)/width(all[0], all[i]) > critical &&
-			differ(all[0].Seeds, all[i].Seeds)
+			item.WelchTells(item.WelchP(all[0].Seeds, all[i].Seeds))
 	}
 	return all
 }
@@ -163,14 +164,4 @@ func behind(all []Standing, means []float64) (most float64) {
 		most = max(most, (means[first]-v)/width(all[first], all[i]))
 	}
 	return most
-}
-
-// differ reports whether Welch's test has p below .05. Numbers without any spread differ where they are not equal.
-func differ(a, b []float64) bool {
-	summary := func(x []float64) stats.Summary { return stats.Summary{N: len(x), Mean: stats.Mean(x), SD: stats.SD(x)} }
-	test, err := stats.WelchTFrom(summary(a), summary(b))
-	if err != nil {
-		return stats.Mean(a) != stats.Mean(b)
-	}
-	return test.P < 1-level
 }

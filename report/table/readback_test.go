@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
@@ -15,6 +14,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"torchpe/internal/expect"
 )
 
 // drawTable draws a table with a column of each kind, any text and any numbers.
@@ -61,14 +62,8 @@ func valueOf(c Cell) float64 {
 func TestCSVReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := drawTable(t)
-		var b bytes.Buffer
-		if err := table.CSV(&b); err != nil {
-			t.Fatal(err)
-		}
-		got, err := csv.NewReader(&b).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := expect.Written(table.CSV)
+		got := expect.Must(csv.NewReader(strings.NewReader(b)).ReadAll())
 		if want := "text number count mean mean_sd p none"; strings.Join(got[0], " ") != want ||
 			len(got) != len(table.Rows)+1 {
 			t.Fatalf("read %d lines with the header %q, want %d with %q", len(got), got[0],
@@ -98,11 +93,8 @@ func TestCSVReadsBack(t *testing.T) {
 // One column whose cells are missing keeps its lines.
 func TestCSVOneColumn(t *testing.T) {
 	table := Table{Columns: []Column{{Name: "a"}}, Rows: []Row{{{}}, {Count(1)}, {{}}}}
-	var b bytes.Buffer
-	if err := table.CSV(&b); err != nil {
-		t.Fatal(err)
-	}
-	got, err := csv.NewReader(&b).ReadAll()
+	b := expect.Written(table.CSV)
+	got, err := csv.NewReader(strings.NewReader(b)).ReadAll()
 	if err != nil || len(got) != 4 || got[1][0] != "" || got[2][0] != "1" {
 		t.Errorf("read back %q, %v", got, err)
 	}
@@ -111,32 +103,27 @@ func TestCSVOneColumn(t *testing.T) {
 func TestJSONReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := drawTable(t)
-		var b bytes.Buffer
-		if err := table.JSON(&b); err != nil {
-			t.Fatal(err)
+		decode := func(text string, into any) {
+			d := json.NewDecoder(strings.NewReader(text))
+			d.UseNumber()
+			if err := d.Decode(into); err != nil {
+				t.Fatal(err)
+			}
 		}
 		var got struct {
 			Title, Note string
 			Columns     []struct{ Name, Heading string }
 			Rows        []map[string]any
 		}
-		d := json.NewDecoder(&b)
-		d.UseNumber()
-		if err := d.Decode(&got); err != nil {
-			t.Fatal(err)
-		}
+		decode(expect.Written(table.JSON), &got)
 		if got.Title != table.Title || got.Note != table.Note ||
 			got.Columns[0].Heading != table.Columns[0].Heading {
 			t.Errorf("read the texts %q, %q, %q", got.Title, got.Note, got.Columns[0].Heading)
 		}
 		var rows []map[string]any
-		err := table.Objects(&b)
-		if d := json.NewDecoder(&b); err == nil {
-			d.UseNumber()
-			err = d.Decode(&rows)
-		}
-		if err != nil || len(rows) != len(got.Rows) {
-			t.Fatalf("%d rows, %v", len(rows), err)
+		decode(expect.Written(table.Objects), &rows)
+		if len(rows) != len(got.Rows) {
+			t.Fatalf("%d rows, want %d", len(rows), len(got.Rows))
 		}
 		for i, row := range table.Rows {
 			g := rows[i]
@@ -168,13 +155,10 @@ func TestJSONReadsBack(t *testing.T) {
 func TestHTMLReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := drawTable(t)
-		var b bytes.Buffer
-		if err := table.HTML(&b); err != nil {
-			t.Fatal(err)
-		}
+		b := expect.Written(table.HTML)
 		cells := []string{}
 		elements := map[string]int{}
-		d := xml.NewDecoder(&b)
+		d := xml.NewDecoder(strings.NewReader(b))
 		for {
 			token, err := d.Token()
 			if errors.Is(err, io.EOF) {
@@ -216,11 +200,8 @@ func TestMarkdownReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := drawTable(t)
 		table.Title, table.Note = "", ""
-		var b bytes.Buffer
-		if err := table.Write(&b, "md"); err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+		b := expect.Written(func(w io.Writer) error { return table.Write(w, "md") })
+		lines := strings.Split(strings.TrimSuffix(b, "\n"), "\n")
 		if len(lines) != len(table.Rows)+2 {
 			t.Fatalf("%d lines for %d rows", len(lines), len(table.Rows))
 		}
@@ -244,13 +225,10 @@ func TestCSVFormulas(t *testing.T) {
 		"+1-1": "'+1-1", "-2+3": "'-2+3", "=cmd|' /C calc'!A0": "'=cmd|' /C calc'!A0",
 		"\t=1": "'\t=1", "-0.5": "-0.5", "+3e4": "+3e4", "-Inf": "-Inf", "-": "-", "a=1": "a=1",
 		"": "", "'=1": "'=1", "\u2212": "\u2212"} {
-		var b bytes.Buffer
 		table := Table{Columns: []Column{{Name: "a"}, {Name: "b"}},
 			Rows: []Row{{Text(text), Number(-0.5)}}}
-		if err := table.CSV(&b); err != nil {
-			t.Fatal(err)
-		}
-		rows, err := csv.NewReader(&b).ReadAll()
+		b := expect.Written(table.CSV)
+		rows, err := csv.NewReader(strings.NewReader(b)).ReadAll()
 		if err != nil || rows[1][0] != want || rows[1][1] != "-0.5" {
 			t.Errorf("%q: %q, %v", text, rows, err)
 		}

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/internal/number"
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
@@ -39,25 +39,21 @@ type other struct {
 }
 
 // family returns Holm's p of every test on the page by the test's name, and the contrasts.
-func family(t *testing.T, m models) (holm map[string]float64, contrasts map[string]difference) {
-	t.Helper()
+func family(m models) (holm map[string]float64, contrasts map[string]difference) {
 	contrasts, holm = map[string]difference{}, map[string]float64{}
 	var names []string
 	var p []float64
 	for _, c := range contrastNames {
 		name := c[0] + " less " + c[1]
-		contrasts[name] = m.less(t, c[0], c[1])
+		contrasts[name] = m.less(c[0], c[1])
 		names, p = append(names, name), append(p, contrasts[name].p)
 	}
 	for _, c := range claims {
 		if c.other != nil {
-			names, p = append(names, c.quote), append(p, c.other(t, m).p)
+			names, p = append(names, c.quote), append(p, c.other(m).p)
 		}
 	}
-	corrected, err := stats.Holm(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	corrected := expect.Must(stats.Holm(p))
 	for i, name := range names {
 		holm[name] = corrected[i]
 	}
@@ -89,13 +85,13 @@ const (
 // claim is a sentence of the paper. It is decided by a contrast, by another test, or in words.
 type claim struct {
 	quote, printed string
-	contrast       string                              // first less second, which the claim says is positive
-	cases          []claimCase                         // the contrast, and others of the claim; or nil
-	other          func(t *testing.T, m models) other  // another test
-	isNone         bool                                // the claim is that there is no difference
-	words          func(t *testing.T, m models) string // the numbers of a claim without a test
-	verdict        string                              // of a claim that no test decides
-	besides        string                              // what else differs from the paper
+	contrast       string                // first less second, which the claim says is positive
+	cases          []claimCase           // the contrast, and others of the claim; or nil
+	other          func(m models) other  // another test
+	isNone         bool                  // the claim is that there is no difference
+	words          func(m models) string // the numbers of a claim without a test
+	verdict        string                // of a claim that no test decides
+	besides        string                // what else differs from the paper
 	file           string
 }
 
@@ -104,13 +100,13 @@ type claimCase struct{ name, contrast string }
 
 // verdictOf decides a claim that has a test: by Holm's p, and by the intervals where there are any. A claim of
 // several cases has a verdict for each.
-func (c claim) verdictOf(t *testing.T, m models, holm map[string]float64, contrasts map[string]difference) string {
+func (c claim) verdictOf(m models, holm map[string]float64, contrasts map[string]difference) string {
 	if c.verdict != "" {
 		return c.verdict
 	}
 	var each []string
 	for _, of := range c.cases {
-		one := claim{contrast: of.contrast, isNone: c.isNone}.verdictOf(t, m, holm, contrasts)
+		one := claim{contrast: of.contrast, isNone: c.isNone}.verdictOf(m, holm, contrasts)
 		each = append(each, of.name+": "+one)
 	}
 	if each != nil {
@@ -125,7 +121,7 @@ func (c claim) verdictOf(t *testing.T, m models, holm map[string]float64, contra
 		isClear = d.seedsPuzzles.Low*d.seedsPuzzles.High > 0
 	}
 	if c.other != nil {
-		isOpposite = c.other(t, m).isOpposite
+		isOpposite = c.other(m).isOpposite
 	}
 	switch {
 	case holm[name] >= .05 || !isClear:
@@ -194,7 +190,7 @@ var claims = []claim{
 }
 
 // claimTable sets each claim of the paper beside what was measured here.
-func claimTable(t *testing.T, m models, holm map[string]float64, contrasts map[string]difference) string {
+func claimTable(m models, holm map[string]float64, contrasts map[string]difference) string {
 	var rows []string
 	for _, c := range claims {
 		ours, p := "", number.Dash
@@ -202,41 +198,29 @@ func claimTable(t *testing.T, m models, holm map[string]float64, contrasts map[s
 		case c.contrast != "":
 			d := contrasts[c.contrast]
 			first, second, _ := strings.Cut(c.contrast, " less ")
-			both := m.shared(first, second)
-			ours = fmt.Sprintf("%s; %s; difference %s, %s (%d pairs)", accuracies(t, both, first),
-				accuracies(t, both, second), point(d.mean), span(d.seeds), d.n)
+			ours = fmt.Sprintf("%s; %s; difference %s, %s (%d pairs)", accuracies(first, m[first].in(m[second])),
+				accuracies(second, m[second].in(m[first])), point(d.mean), span(d.seeds), d.n)
 			p = number.P(holm[c.contrast])
 		case c.other != nil:
-			ours, p = c.other(t, m).ours, number.P(holm[c.quote])
+			ours, p = c.other(m).ours, number.P(holm[c.quote])
 		case c.words != nil:
-			ours = c.words(t, m)
+			ours = c.words(m)
 		}
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |", c.quote, c.printed, ours, p,
-			c.verdictOf(t, m, holm, contrasts), c.besides, c.file))
+			c.verdictOf(m, holm, contrasts), c.besides, c.file))
 	}
 	return markdown("| the paper says | printed | measured here | Holm's p | verdict | what else differs | "+
 		"file |", rows)
 }
 
-// shared returns the models of two settings whose seeds both have.
-func (m models) shared(first, second string) models {
-	both := models{first: {}, second: {}}
-	for seed, r := range m[first] {
-		if other := m[second][seed]; other != nil {
-			both[first][seed], both[second][seed] = r, other
-		}
-	}
-	return both
-}
-
 // accuracies writes the mean validation accuracy of a setting, with those of training and IID test.
-func accuracies(t *testing.T, m models, name string) string {
-	return fmt.Sprintf("%s %s (training %s, IID %s)", name, point(stats.Mean(m.column(t, name, "validation"))),
-		point(stats.Mean(m.column(t, name, "train"))), point(stats.Mean(m.column(t, name, "iid"))))
+func accuracies(name string, of seeds) string {
+	return fmt.Sprintf("%s %s (training %s, IID %s)", name, point(of.mean("validation")), point(of.mean("train")),
+		point(of.mean("iid")))
 }
 
 // converged lists how many models of each encoding have fitted.
-func converged(t *testing.T, m models) string {
+func converged(m models) string {
 	var parts []string
 	for _, name := range paper.Encodings() {
 		fitted := 0
@@ -246,59 +230,49 @@ func converged(t *testing.T, m models) string {
 			}
 		}
 		parts = append(parts, fmt.Sprintf("%s %d of %d (training %s)", name, fitted, len(m[name]),
-			point(stats.Mean(m.column(t, name, "train")))))
+			point(m[name].mean("train"))))
 	}
 	return "fitted: " + strings.Join(parts, ", ")
 }
 
 // acrossSigma correlates a measure of fig3.csv with validation accuracy over levels of σ. The sign is the
 // claim's.
-func acrossSigma(measure string, sign float64) func(t *testing.T, m models) other {
-	return func(t *testing.T, _ models) other {
+func acrossSigma(measure string, sign float64) func(m models) other {
+	return func(_ models) other {
 		by := map[string][2][]float64{}
-		for _, r := range records(t, "fig3.csv") {
+		for _, r := range records("fig3.csv") {
 			of := by[r["sigma"]]
-			by[r["sigma"]] = [2][]float64{append(of[0], r.number(t, measure)), append(of[1], r.number(t, "validation"))}
+			by[r["sigma"]] = [2][]float64{append(of[0], r.number(measure)), append(of[1], r.number("validation"))}
 		}
 		var x, y []float64
 		for _, sigma := range sigmas {
 			x, y = append(x, stats.Mean(by[sigma][0])), append(y, stats.Mean(by[sigma][1]))
 		}
-		of := spearman(t, x[1:], y[1:], sign) // the paper's grid begins at 0.1
-		of.ours += "; with σ = 0.01 ρ = " + number.Bare(spearmanOf(t, x, y).Statistic, 2)
+		of := spearman(x[1:], y[1:], sign) // the paper's grid begins at 0.1
+		of.ours += "; with σ = 0.01 ρ = " + number.Bare(expect.Must(stats.Spearman(x, y)).Statistic, 2)
 		return of
 	}
 }
 
 // noise correlates σ with the accuracy that is left with noise on the tokens, over levels of σ.
-func noise(t *testing.T, m models) other {
+func noise(m models) other {
 	var x, y, lost []float64
 	for _, sigma := range sigmas[1:] { // the paper's grid begins at 0.1
-		known := models{"": withRatio(m["learn-"+sigma])} // rows that have it have the ratios, too
-		x = append(x, known.column(t, "", "sigma")[0])
-		y = append(y, stats.Mean(known.column(t, "", "noise_0.1")))
-		lost = append(lost, stats.Mean(known.column(t, "", "validation"))-y[len(y)-1])
+		known := m["learn-"+sigma].withRatio() // rows that have it have the ratios, too
+		x = append(x, known.column("sigma")[0])
+		y = append(y, known.mean("noise_0.1"))
+		lost = append(lost, known.mean("validation")-y[len(y)-1])
 	}
-	of := spearman(t, x, y, -1)
+	of := spearman(x, y, -1)
 	of.ours += fmt.Sprintf("; noise takes %s at 0.1, %s at 0.2, %s at 1, %s at 2", point(lost[0]), point(lost[1]),
 		point(lost[4]), point(lost[6]))
 	return of
 }
 
-func spearman(t *testing.T, x, y []float64, sign float64) other {
-	t.Helper()
-	of := spearmanOf(t, x, y)
+func spearman(x, y []float64, sign float64) other {
+	of := expect.Must(stats.Spearman(x, y))
 	return other{fmt.Sprintf("Spearman ρ = %s over %d levels of σ", number.Bare(of.Statistic, 2), len(x)), of.P,
 		of.Statistic*sign < 0}
-}
-
-func spearmanOf(t *testing.T, x, y []float64) stats.Test {
-	t.Helper()
-	of, err := stats.Spearman(x, y)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return of
 }
 
 // decayed names the models of an encoding with weight decay .1, after 400 epochs.
@@ -308,50 +282,45 @@ func decayed(name string) string { return name + ", decay, 400 epochs" }
 func withSGD(name string) string { return name + ", lr 0.03, SGD" }
 
 // twoHeads compares learn-0.2 with one head and with two, over the same seeds.
-func twoHeads(t *testing.T, m models) other {
-	both := models{"one": {}, "two": {}}
-	for _, r := range records(t, "variants.csv") {
+func twoHeads(m models) other {
+	two := seeds{}
+	for _, r := range records("variants.csv") {
 		if r["heads"] == "2" && r["pe"] == "learn" && r["sigma"] == "0.2" {
-			both["two"][r["seed"]], both["one"][r["seed"]] = r, m["learn-0.2"][r["seed"]]
+			two[r["seed"]] = r
 		}
 	}
-	d := both.less(t, "one", "two")
+	d := less(m["learn-0.2"], two)
 	return other{fmt.Sprintf("one head less two: %s, %s (%d pairs)", point(d.mean), span(d.seeds), d.n), d.p,
 		d.mean < 0}
 }
 
 // masked returns a measure of a CSV file of masked prediction, by encoding, of runs of equal length.
-func masked(t *testing.T, file, measure, steps string) map[string][]float64 {
-	t.Helper()
+func masked(file, measure, steps string) map[string][]float64 {
 	by := map[string][]float64{}
-	for _, r := range records(t, file) {
+	for _, r := range records(file) {
 		if r["steps"] == steps && r[measure] != "" {
-			name := nameOf(row{"pe": r["pe"], "sigma": r["sigma"], "dropout": "0"})
-			by[name] = append(by[name], r.number(t, measure))
+			name := nameOfVariant(r)
+			by[name] = append(by[name], r.number(measure))
 		}
 	}
 	return by
 }
 
 // networkErrors tests whether the errors of the encodings differ on the simulated network.
-func networkErrors(t *testing.T, _ models) other {
+func networkErrors(_ models) other {
 	var groups [][]float64
-	by := masked(t, "nmar.csv", "test_mse_50", "10000")
+	by := masked("nmar.csv", "test_mse_50", "10000")
 	for _, name := range slices.Sorted(maps.Keys(by)) {
 		groups = append(groups, by[name])
 	}
-	of, err := stats.ANOVA(groups...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	of := expect.Must(stats.ANOVA(groups...))
 	return other{fmt.Sprintf("F = %s, %d encodings, three seeds each; errors after 50,000 steps, seed 1: %s",
-		number.Fixed(of.Statistic, 0), len(groups), firstSeed(t, "test_mse_50", 4)), of.P, false}
+		number.Fixed(of.Statistic, 0), len(groups), firstSeed("test_mse_50", 4)), of.P, false}
 }
 
 // firstSeed lists a measure of the models of the simulated network that were trained for 50,000 steps with seed 1.
-func firstSeed(t *testing.T, measure string, decimals int) string {
-	t.Helper()
-	long := masked(t, "nmar.csv", measure, "50000")
+func firstSeed(measure string, decimals int) string {
+	long := masked("nmar.csv", measure, "50000")
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(long)) {
 		parts = append(parts, name+" "+number.Bare(long[name][0], decimals))
@@ -360,23 +329,20 @@ func firstSeed(t *testing.T, measure string, decimals int) string {
 }
 
 // networkModules compares the modularity of a small and a large σ on the simulated network.
-func networkModules(t *testing.T, _ models) other {
-	by := masked(t, "nmar.csv", "modularity", "10000")
-	of, err := stats.PairedT(by["learn-0.1"], by["learn-2"])
-	if err != nil {
-		t.Fatal(err)
-	}
+func networkModules(_ models) other {
+	by := masked("nmar.csv", "modularity", "10000")
+	of := expect.Must(stats.PairedT(by["learn-0.1"], by["learn-2"]))
 	return other{fmt.Sprintf("Q: learn-0.1 %s, learn-0.2 %s, learn-2 %s, random %s; after 50,000 steps, seed 1: %s",
 		point(stats.Mean(by["learn-0.1"])), point(stats.Mean(by["learn-0.2"])), point(stats.Mean(by["learn-2"])),
-		point(stats.Mean(by["random"])), firstSeed(t, "modularity", 3)), of.P, of.Statistic < 0}
+		point(stats.Mean(by["random"])), firstSeed("modularity", 3)), of.P, of.Statistic < 0}
 }
 
-func fmriErrors(t *testing.T, _ models) string {
-	return "error at 90 % masked: " + eachSeed(masked(t, "fmri.csv", "test_mse_90", "12000"))
+func fmriErrors(_ models) string {
+	return "error at 90 % masked: " + eachSeed(masked("fmri.csv", "test_mse_90", "12000"))
 }
 
-func fmriModules(t *testing.T, _ models) string {
-	return "Q: " + eachSeed(masked(t, "fmri.csv", "modularity", "12000"))
+func fmriModules(_ models) string {
+	return "Q: " + eachSeed(masked("fmri.csv", "modularity", "12000"))
 }
 
 // eachSeed writes the values of each table of positions.

@@ -18,40 +18,35 @@ import (
 func TestFigures(t *testing.T) {
 	m := readModels(t)
 	for name, page := range map[string]figure.Page{
-		"evidence": {Width: figure.ColumnWidth, Rows: row1(2.3, sigmaPanel(t, m))},
-		"evidence-placement": {Width: figure.PageWidth, Rows: row1(2.4, placementPanel(t, m, "0.2"),
-			placementPanel(t, m, "2"))},
-		"evidence-ratio": {Width: figure.PageWidth, Rows: row1(3.6, ratioPanel(t, m, "ratio_block_1", "first"),
-			ratioPanel(t, m, "ratio_block_4", "fourth"))},
+		"evidence": {Width: figure.ColumnWidth, Rows: row1(2.3, sigmaPanel(m))},
+		"evidence-placement": {Width: figure.PageWidth, Rows: row1(2.4, placementPanel(m, "0.2"),
+			placementPanel(m, "2"))},
+		"evidence-ratio": {Width: figure.PageWidth, Rows: row1(3.6, ratioPanel(m, "ratio_block_1", "first"),
+			ratioPanel(m, "ratio_block_4", "fourth"))},
 	} {
 		draw(t, page, name+".pdf", "../../docs/images/"+name+".png")
 	}
 	draw(t, figure.Page{Width: figure.PageWidth, Rows: slices.Concat(
-		row1(2.4, motionPanel(t, "Motion of the table", "log10 of ||E − E₀|| / ||E₀||", "moved", math.Log10),
-			motionPanel(t, "Tangent kernel", "Alignment with the start's", "tangent_alignment", nil)),
-		row1(2.4, motionPanel(t, "Likeness to the true places", "Procrustes disparity from 2d-fixed", "disparity", nil),
-			kernelPanel(t)))}, "lazy.pdf")
+		row1(2.4, motionPanel("Motion of the table", "log10 of ||E − E₀|| / ||E₀||", "moved", math.Log10),
+			motionPanel("Tangent kernel", "Alignment with the start's", "tangent_alignment", nil)),
+		row1(2.4, motionPanel("Likeness to the true places", "Procrustes disparity from 2d-fixed", "disparity", nil),
+			kernelPanel()))}, "lazy.pdf")
 	byLevel := strings.Fields("learn-0.01 learn-0.1 learn-0.2 learn-0.5 learn-0.7 learn-1.0 learn-1.5 learn-2.0")
 	common := strings.Fields("2d-fixed learn-0.2 relative random rope 1d-fixed")
 	draw(t, figure.Page{Width: figure.PageWidth, Rows: slices.Concat(
-		row1(2.6, levelPanel(t, "Learned, by initial σ", "validation", byLevel),
-			levelPanel(t, "Learned: puzzles like those of training", "iid", byLevel)),
-		row1(2.6, levelPanel(t, "Common encodings", "validation", common),
-			levelPanel(t, "Common: puzzles like those of training", "iid", common)))}, "equal_training.pdf")
+		row1(2.6, levelPanel("Learned, by initial σ", "validation", byLevel),
+			levelPanel("Learned: puzzles like those of training", "iid", byLevel)),
+		row1(2.6, levelPanel("Common encodings", "validation", common),
+			levelPanel("Common: puzzles like those of training", "iid", common)))}, "equal_training.pdf")
 }
 
 // draw writes a figure to files, whose extensions say in which format.
 func draw(t *testing.T, page figure.Page, paths ...string) {
 	t.Helper()
-	f, err := figure.Compose(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Must(figure.Compose(page))
 	for _, path := range paths {
 		var b bytes.Buffer
-		if err := f.Encode(&b, path[strings.LastIndex(path, ".")+1:]); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, f.Encode(&b, path[strings.LastIndex(path, ".")+1:]))
 		expect.GoldenFile(t, path, b.Bytes())
 	}
 }
@@ -65,22 +60,22 @@ func row1(height float64, panels ...figure.Panel) []figure.Row {
 }
 
 // floors are the accuracies on validation puzzles without a model.
-func floors(t *testing.T) []figure.Reference {
+func floors() []figure.Reference {
 	out := []figure.Reference{{Label: "chance", Y: .25}}
-	for _, r := range records(t, "floors.csv") {
+	for _, r := range records("floors.csv") {
 		if r["baseline"] == "counts" {
-			out = append(out, figure.Reference{Label: "counts", Y: r.number(t, "validation")})
+			out = append(out, figure.Reference{Label: "counts", Y: r.number("validation")})
 		}
 	}
 	return out
 }
 
 // sigmaPanel shows validation accuracy by σ, beside that of IID puzzles and the paper's.
-func sigmaPanel(t *testing.T, m models) figure.Panel {
+func sigmaPanel(m models) figure.Panel {
 	printed, _ := paper.Table("A2")
 	boxes := figure.Boxes{
 		Title: "Generalization by initial σ", XLabel: "Initial σ", YLabel: "Validation accuracy",
-		References: floors(t), Beside: []string{"IID test accuracy", "validation accuracy in the paper"}, Dots: "seeds",
+		References: floors(), Beside: []string{"IID test accuracy", "validation accuracy in the paper"}, Dots: "seeds",
 	}
 	for _, sigma := range sigmas {
 		name := "learn-" + sigma
@@ -89,29 +84,29 @@ func sigmaPanel(t *testing.T, m models) figure.Panel {
 			theirs = n.Mean
 		}
 		boxes.Groups = append(boxes.Groups, figure.Group{Label: sigma, ColorOf: "learn σ=" + sigma,
-			Values: m.column(t, name, "validation"),
-			Beside: []float64{stats.Mean(m.column(t, name, "iid")), theirs}})
+			Values: m.column(name, "validation"),
+			Beside: []float64{m[name].mean("iid"), theirs}})
 	}
 	return &boxes
 }
 
 // placementPanel shows validation accuracy by where the PE is added and which token is read, beside that of IID
 // puzzles.
-func placementPanel(t *testing.T, m models, sigma string) figure.Panel {
-	boxes := figure.Boxes{Title: "σ = " + sigma, YLabel: "Validation accuracy", References: floors(t),
+func placementPanel(m models, sigma string) figure.Panel {
+	boxes := figure.Boxes{Title: "σ = " + sigma, YLabel: "Validation accuracy", References: floors(),
 		Beside: []string{"IID test accuracy"}, Dots: "seeds", Covers: [2]float64{.2, 1}}
 	for _, c := range corners {
 		name := "learn-" + sigma + c.suffix
 		boxes.Groups = append(boxes.Groups, figure.Group{Label: strings.TrimSuffix(strings.TrimSuffix(c.words,
-			" (code)"), " (text)"), ColorOf: "learn σ=" + sigma, Values: m.column(t, name, "validation"),
-			Beside: []float64{stats.Mean(m.column(t, name, "iid"))}})
+			" (code)"), " (text)"), ColorOf: "learn σ=" + sigma, Values: m.column(name, "validation"),
+			Beside: []float64{m[name].mean("iid")}})
 	}
 	return &boxes
 }
 
 // ratioPanel shows validation accuracy against the ratio of table and tokens at a block's input, which is 0
 // where no table is added.
-func ratioPanel(t *testing.T, m models, column, block string) figure.Panel {
+func ratioPanel(m models, column, block string) figure.Panel {
 	scatter := figure.Scatter{Title: "At the " + block + " block", XLabel: "RMS of the table / RMS of the tokens",
 		YLabel: "Validation accuracy"}
 	suffixes := []string{", shared"}
@@ -122,15 +117,15 @@ func ratioPanel(t *testing.T, m models, column, block string) figure.Panel {
 	few := 0
 	for _, suffix := range suffixes {
 		for _, sigma := range sigmas {
-			known := models{"": withRatio(m["learn-"+sigma+suffix])}
-			if len(known[""]) == 0 {
+			known := m["learn-"+sigma+suffix].withRatio()
+			if len(known) == 0 {
 				continue
 			}
 			x := []float64{0, 0}
 			if column == "ratio_block_1" || !strings.Contains(suffix, "once") {
-				x = known.column(t, "", column)
+				x = known.column(column)
 			}
-			y := known.column(t, "", "validation")
+			y := known.column("validation")
 			if len(y) < manySeeds {
 				few, fewer = len(y), append(fewer, sigma+suffix)
 			}
@@ -154,30 +149,28 @@ func ratioPanel(t *testing.T, m models, column, block string) figure.Panel {
 }
 
 // bySigma returns the rows of lazy.csv by σ.
-func bySigma(t *testing.T) map[string][]row {
-	t.Helper()
+func bySigma() map[string][]row {
 	by := map[string][]row{}
-	for _, r := range records(t, "lazy.csv") {
+	for _, r := range records("lazy.csv") {
 		by[r["sigma"]] = append(by[r["sigma"]], r)
 	}
 	return by
 }
 
 // values returns a measure of rows.
-func values(t *testing.T, rows []row, measure string) (of []float64) {
-	t.Helper()
+func values(rows []row, measure string) (of []float64) {
 	for _, r := range rows {
-		of = append(of, r.number(t, measure))
+		of = append(of, r.number(measure))
 	}
 	return of
 }
 
 // motionPanel shows a measure of lazy.csv by σ, of each seed; scale may be nil.
-func motionPanel(t *testing.T, title, label, measure string, scale func(float64) float64) figure.Panel {
+func motionPanel(title, label, measure string, scale func(float64) float64) figure.Panel {
 	boxes := figure.Boxes{Title: title, XLabel: "Initial σ", YLabel: label, Dots: "seeds"}
-	by := bySigma(t)
+	by := bySigma()
 	for _, sigma := range sigmas {
-		of := values(t, by[sigma], measure)
+		of := values(by[sigma], measure)
 		for i := range of {
 			if scale != nil {
 				of[i] = scale(of[i])
@@ -189,12 +182,12 @@ func motionPanel(t *testing.T, title, label, measure string, scale func(float64)
 }
 
 // kernelPanel shows validation accuracy against the alignment of the tangent kernel with the start's.
-func kernelPanel(t *testing.T) figure.Panel {
+func kernelPanel() figure.Panel {
 	scatter := figure.Scatter{Title: "Kernel and generalization", XLabel: "Tangent kernel's alignment",
 		YLabel: "Validation accuracy", Note: "Points: means of four seeds; bars: ±1 SD"}
-	by := bySigma(t)
+	by := bySigma()
 	for _, sigma := range sigmas {
-		x, y := values(t, by[sigma], "tangent_alignment"), values(t, by[sigma], "validation")
+		x, y := values(by[sigma], "tangent_alignment"), values(by[sigma], "validation")
 		scatter.Points = append(scatter.Points, figure.ScatterPoint{Label: sigma, ColorOf: "learn σ=" + sigma,
 			X: stats.Mean(x), Y: stats.Mean(y), XErr: stats.SD(x), YErr: stats.SD(y)})
 	}
@@ -203,20 +196,20 @@ func kernelPanel(t *testing.T) figure.Panel {
 
 // levelPanel shows a measure of equal_training.csv when training accuracy was first at each level. The file has
 // means and SDs: members are such as have these.
-func levelPanel(t *testing.T, title, measure string, names []string) figure.Panel {
+func levelPanel(title, measure string, names []string) figure.Panel {
 	lines := figure.Lines{Title: title, XLabel: "Training accuracy",
 		YLabel: map[string]string{"validation": "Validation accuracy", "iid": "IID test accuracy"}[measure],
-		Band:   figure.BandSD, Markers: true, Covers: [2]float64{0, 1}, References: floors(t)[:1]}
+		Band:   figure.BandSD, Markers: true, Covers: [2]float64{0, 1}, References: floors()[:1]}
 	by := map[string][]row{}
-	for _, r := range records(t, "equal_training.csv") {
+	for _, r := range records("equal_training.csv") {
 		by[r["pe"]] = append(by[r["pe"]], r)
 	}
 	for _, name := range names {
 		series := figure.LineSeries{Label: name, ColorOf: strings.Replace(name, "learn-", "learn σ=", 1),
 			Values: make([][]float64, 4)}
 		for _, r := range by[name] {
-			series.X = append(series.X, r.number(t, "train"))
-			mean, sd := r.number(t, measure), r.number(t, measure+"_sd")
+			series.X = append(series.X, r.number("train"))
+			mean, sd := r.number(measure), r.number(measure+"_sd")
 			half := sd * math.Sqrt(3) / 2
 			of := []float64{mean - half, mean - half, mean + half, mean + half}
 			if r["n"] == "3" {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 
 	"torchpe/internal/expect"
 	"torchpe/internal/number"
@@ -18,8 +17,7 @@ import (
 )
 
 // rankTable lists the ranked encodings.
-func rankTable(t *testing.T, ranked []ranking.Standing, by map[string]entry, costs map[string]row) string {
-	t.Helper()
+func rankTable(ranked []ranking.Standing, by map[string]entry, costs map[string]row) string {
 	var rows []string
 	for i, s := range ranked {
 		differs := "–"
@@ -28,10 +26,10 @@ func rankTable(t *testing.T, ranked []ranking.Standing, by map[string]entry, cos
 		}
 		fresh := "–"
 		if of := by[s.Label].fresh; len(of) == len(freshSeeds) {
-			fresh = point(stats.Mean(models{"": of}.column(t, "", "validation")))
+			fresh = point(of.mean("validation"))
 		}
 		rows = append(rows, fmt.Sprintf("| %g | %d to %d | %s | %s | %s | %s |", s.Rank, s.LowRank, s.HighRank,
-			leaderCells(t, by[s.Label]), fresh, differs, costCells(t, by[s.Label], costs)))
+			leaderCells(by[s.Label]), fresh, differs, costCells(by[s.Label], costs)))
 	}
 	const shown = 30
 	const headings = "| rank | 95 % | encoding | places | epochs until .99 | training | IID test | validation | " +
@@ -41,22 +39,18 @@ func rankTable(t *testing.T, ranked []ranking.Standing, by map[string]entry, cos
 }
 
 // leaderCells are the cells of an encoding from its name to its accuracy on validation puzzles.
-func leaderCells(t *testing.T, e entry) string {
-	t.Helper()
-	m := models{"": e.rows}
-	of := func(measure string) []float64 { return m.column(t, "", measure) }
-	validation := point(stats.Mean(of("validation")))
+func leaderCells(e entry) string {
+	validation := point(e.rows.mean("validation"))
 	if len(e.rows) > 1 {
-		validation = meanSD(stats.Mean(of("validation")), stats.SD(of("validation")))
+		validation = spread(e.rows.column("validation"))
 	}
-	return fmt.Sprintf("%s | %s | %s | %s | %s | %s", e.name, knowsOf(t, e.any()["pe"]),
-		m.fitted(t, ""), point(stats.Mean(of("train"))), point(stats.Mean(of("iid"))), validation)
+	return fmt.Sprintf("%s | %s | %s | %s | %s | %s", e.name, knowsOf(e.any()["pe"]),
+		e.rows.fitted(), point(e.rows.mean("train")), point(e.rows.mean("iid")), validation)
 }
 
 // costCells are the time of a step over that of nope, and the trained parameters of the encoding. A ratio below
 // 1.4 is within the noise of its measurement. Of tables that are added once the time was not measured.
-func costCells(t *testing.T, e entry, costs map[string]row) string {
-	t.Helper()
+func costCells(e entry, costs map[string]row) string {
 	r := e.any()
 	if r["placement"] != "input" {
 		ratio := costs[r["pe"]]["puzzles_ratio"]
@@ -65,16 +59,12 @@ func costCells(t *testing.T, e entry, costs map[string]row) string {
 		}
 		return ratio + " | " + costs[r["pe"]]["parameters"]
 	}
-	return fmt.Sprintf("– | %d", factsOf(t, r).Parameters)
+	return fmt.Sprintf("– | %d", factsOf(r).Parameters)
 }
 
 // factsOf describes the encoding of a row.
-func factsOf(t *testing.T, r row) pe.Facts {
-	t.Helper()
-	scheme, err := pe.Find(r["pe"])
-	if err != nil {
-		t.Fatal(err)
-	}
+func factsOf(r row) pe.Facts {
+	scheme := expect.Must(pe.Find(r["pe"]))
 	given := pe.Options{}
 	if r["placement"] != "" {
 		given["pe-placement"] = r["placement"]
@@ -84,8 +74,7 @@ func factsOf(t *testing.T, r row) pe.Facts {
 }
 
 // onceTable compares tables that are added once with the same at every block.
-func onceTable(t *testing.T, by map[string]entry) string {
-	t.Helper()
+func onceTable(by map[string]entry) string {
 	var rows []string
 	var less []onceLess
 	for _, name := range slices.Sorted(maps.Keys(by)) {
@@ -93,11 +82,9 @@ func onceTable(t *testing.T, by map[string]entry) string {
 		if !isThere {
 			continue
 		}
-		a := models{"": once.rows}.column(t, "", "validation")
-		b := models{"": by[name].rows}.column(t, "", "validation")
+		a, b := once.rows.column("validation"), by[name].rows.column("validation")
 		less = append(less, onceLess{name, stats.Mean(a) - stats.Mean(b)})
-		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", name, meanSD(stats.Mean(a), stats.SD(a)),
-			meanSD(stats.Mean(b), stats.SD(b))))
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", name, spread(a), spread(b)))
 	}
 	most, least := slices.MaxFunc(less, byLess), slices.MinFunc(less, byLess)
 	ahead := slices.DeleteFunc(slices.Clone(less), func(d onceLess) bool { return d.less <= .05 })
@@ -120,11 +107,10 @@ type onceLess struct {
 
 func byLess(a, b onceLess) int { return cmp.Compare(a.less, b.less) }
 
-func unfittedTable(t *testing.T, unfitted []entry, costs map[string]row) string {
-	t.Helper()
+func unfittedTable(unfitted []entry, costs map[string]row) string {
 	var rows []string
 	for _, e := range unfitted {
-		rows = append(rows, fmt.Sprintf("| %s | %s |", leaderCells(t, e), costCells(t, e, costs)))
+		rows = append(rows, fmt.Sprintf("| %s | %s |", leaderCells(e), costCells(e, costs)))
 	}
 	if rows == nil {
 		return "None so far.\n"
@@ -136,11 +122,10 @@ func unfittedTable(t *testing.T, unfitted []entry, costs map[string]row) string 
 // taskTable lists the encodings that other tasks were trained with: errors of masked prediction, with those that
 // need no model, and accuracy on longer inputs. At 90 % masked the network has no signal: there the conditional
 // Gaussian is no better than the mean of the visible.
-func taskTable(t *testing.T, fitted map[string]entry, unfitted []entry) string {
-	t.Helper()
+func taskTable(fitted map[string]entry, unfitted []entry) string {
 	puzzles := map[string]string{}
 	for name, e := range fitted {
-		puzzles[name] = point(stats.Mean(models{"": e.rows}.column(t, "", "validation")))
+		puzzles[name] = point(e.rows.mean("validation"))
 	}
 	for _, e := range unfitted {
 		puzzles[e.name] = "not fitted"
@@ -158,7 +143,7 @@ func taskTable(t *testing.T, fitted map[string]entry, unfitted []entry) string {
 		name, measure, steps string
 		decimals             int
 	}{{"nmar", "test_mse_50", "10000", 4}, {"fmri", "test_mse_90", "12000", 3}} {
-		for _, r := range records(t, "baselines.csv") {
+		for _, r := range records("baselines.csv") {
 			floor := map[string]string{"gaussian": "conditional Gaussian", "mean": "mean of the visible"}[r["baseline"]]
 			if r["task"] != of.name || floor == "" {
 				continue
@@ -166,9 +151,9 @@ func taskTable(t *testing.T, fitted map[string]entry, unfitted []entry) string {
 			if cells[floor] == nil {
 				floors = append(floors, floor)
 			}
-			set(floor, task, number.Bare(r.number(t, of.measure), of.decimals))
+			set(floor, task, number.Bare(r.number(of.measure), of.decimals))
 		}
-		for name, errs := range masked(t, of.name+".csv", of.measure, of.steps) {
+		for name, errs := range masked(of.name+".csv", of.measure, of.steps) {
 			cell := number.Bare(stats.Mean(errs), of.decimals)
 			if len(errs) > 2 {
 				cell += " ± " + number.Bare(stats.SD(errs), of.decimals)
@@ -178,14 +163,14 @@ func taskTable(t *testing.T, fitted map[string]entry, unfitted []entry) string {
 			set(name, task, cell)
 		}
 	}
-	for _, r := range records(t, "../lengths-cpu/models.csv") {
+	for _, r := range records("../lengths-cpu/models.csv") {
 		task := 2 + slices.Index(strings.Fields("even-pairs missing-duplicate reverse-string bucket-sort"), r["task"])
 		if task < 2 {
 			continue // parity check: fitted by none
 		}
 		name := strings.Replace(r["encoding"], "random, random-base", "drawn", 1)
 		if r["fitted"] == r["n"] {
-			set(name, task, meanSD(r.number(t, "longer"), r.number(t, "longer_sd")))
+			set(name, task, meanSD(r.number("longer"), r.number("longer_sd")))
 		} else {
 			set(name, task, fmt.Sprintf("%s of %s fitted", r["fitted"], r["n"]))
 		}

@@ -34,15 +34,14 @@ const twin = "learn-resampled"
 // entry is an encoding of the leaderboard: its name, and the rows of the seeds and of fresh ones.
 type entry struct {
 	name        string
-	rows, fresh map[string]row
+	rows, fresh seeds
 }
 
 // leaders returns the encodings of which the models of all seeds have fitted and have their answers, and those of
 // which a model has not fitted: of these not all seeds need to be trained.
-func leaders(t *testing.T, m models) (fitted, unfitted []entry) {
-	t.Helper()
+func leaders(m models) (fitted, unfitted []entry) {
 	for name := range m {
-		e := entry{name, map[string]row{}, map[string]row{}}
+		e := entry{name, seeds{}, seeds{}}
 		for _, seed := range freshSeeds {
 			if r := m[name][seed]; r != nil {
 				e.fresh[seed] = r
@@ -68,7 +67,7 @@ func leaders(t *testing.T, m models) (fitted, unfitted []entry) {
 }
 
 // any returns a row of the entry: all have the same settings.
-func (e entry) any() row { return e.rows[seedsOf(e.rows)[0]] }
+func (e entry) any() row { return e.rows[e.rows.ordered()[0]] }
 
 // isPlain reports whether the settings of a row are those of the leaderboard.
 func isPlain(r row) bool {
@@ -79,8 +78,7 @@ func isPlain(r row) bool {
 }
 
 // items returns the mean answers of an entry to each item, whose puzzles are rotations of one, over the seeds.
-func (e entry) items(t *testing.T, puzzles []row) (means []float64) {
-	t.Helper()
+func (e entry) items(puzzles []row) (means []float64) {
 	size := 0 // rotations of an item
 	for size < len(puzzles) && puzzles[size]["item"] == puzzles[0]["item"] {
 		size++
@@ -96,12 +94,8 @@ func (e entry) items(t *testing.T, puzzles []row) (means []float64) {
 
 // knowsOf says what an encoding knows of the places of tokens. axial is told an order alone, but factors its 16
 // places as 4 x 4, which on puzzles are the rows and columns.
-func knowsOf(t *testing.T, scheme string) string {
-	t.Helper()
-	s, err := pe.Find(scheme)
-	if err != nil {
-		t.Fatal(err)
-	}
+func knowsOf(scheme string) string {
+	s := expect.Must(pe.Find(scheme))
 	switch {
 	case s.Needs <= pe.NeedsSame, scheme == "random": // a row for each token, drawn at random
 		return "none"
@@ -116,46 +110,45 @@ func knowsOf(t *testing.T, scheme string) string {
 // TestLeaderboard makes the page of the leaderboard from the rows of both CSV files.
 func TestLeaderboard(t *testing.T) {
 	m := readModels(t)
-	fitted, unfitted := leaders(t, m)
-	puzzles := records(t, "items.csv")
+	fitted, unfitted := leaders(m)
+	puzzles := records("items.csv")
 	by := map[string]entry{}
 	var entries []ranking.Entry
 	for _, e := range fitted {
 		by[e.name] = e
 		entries = append(entries, ranking.Entry{Label: e.name, Scheme: e.any()["pe"],
-			Seeds: models{"": e.rows}.column(t, "", "validation"), Items: e.items(t, puzzles)})
+			Seeds: e.rows.column("validation"), Items: e.items(puzzles)})
 	}
 	slices.SortFunc(entries, func(a, b ranking.Entry) int { return strings.Compare(a.Label, b.Label) })
 	slices.SortFunc(unfitted, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	ranked := ranking.Rank(entries, false)
 	costs := map[string]row{}
-	for _, r := range records(t, "../schemes-cpu/schemes.csv") {
+	for _, r := range records("../schemes-cpu/schemes.csv") {
 		costs[r["pe"]] = r
 	}
 
 	writePage(t, "../leaderboard/README.md", []part{
 		{"result", leaderWords(ranked, unfitted)},
-		{"advice", advice(t, m, ranked)},
-		{"seeds", seedWords(t, m, ranked)},
-		{"ranks", rankTable(t, ranked, by, costs)},
-		{"unfitted", unfittedTable(t, unfitted, costs)},
-		{"fresh", freshWords(t, ranked, by)},
-		{"confounds", confoundWords(t, ranked, by)},
-		{"once", onceTable(t, by)},
-		{"devices", deviceWords(t, slices.Concat(fitted, unfitted))},
-		{"missing", missing(t, slices.Concat(fitted, unfitted))},
+		{"advice", advice(m, ranked)},
+		{"seeds", seedWords(m, ranked)},
+		{"ranks", rankTable(ranked, by, costs)},
+		{"unfitted", unfittedTable(unfitted, costs)},
+		{"fresh", freshWords(ranked, by)},
+		{"confounds", confoundWords(ranked, by)},
+		{"once", onceTable(by)},
+		{"devices", deviceWords(slices.Concat(fitted, unfitted))},
+		{"missing", missing(slices.Concat(fitted, unfitted))},
 		{"families", familyWords(ranked)},
-		{"tasks", taskTable(t, by, unfitted)},
+		{"tasks", taskTable(by, unfitted)},
 	})
 
-	draw(t, figure.Page{Width: figure.PageWidth, Rows: row1(3.6, leaderPanels(t, ranked, by)...)},
+	draw(t, figure.Page{Width: figure.PageWidth, Rows: row1(3.6, leaderPanels(ranked, by)...)},
 		"../leaderboard/leaderboard.pdf", "../../docs/images/leaderboard.png")
 }
 
 // leaderPanels show validation accuracy against that of IID puzzles: all encodings with what needs no model, and
 // the first ones by themselves.
-func leaderPanels(t *testing.T, ranked []ranking.Standing, by map[string]entry) []figure.Panel {
-	t.Helper()
+func leaderPanels(ranked []ranking.Standing, by map[string]entry) []figure.Panel {
 	const near = 22 // whose labels have room
 	colorOf := map[string]string{"2-D": "2d-fixed", "1-D": "1d-fixed", "none": "random"}
 	named := strings.Fields("edge-geometry rrwp learn-fourier learn-1 random learn-2 fire repo t5 da rope-pi " +
@@ -167,9 +160,8 @@ func leaderPanels(t *testing.T, ranked []ranking.Standing, by map[string]entry) 
 			if isNamed(s, i) {
 				label = s.Label
 			}
-			x := stats.Mean(models{"": by[s.Label].rows}.column(t, "", "iid"))
 			scatter.Points = append(scatter.Points, figure.ScatterPoint{Label: label,
-				ColorOf: colorOf[knowsOf(t, s.Scheme)], X: x, Y: s.Mean})
+				ColorOf: colorOf[knowsOf(s.Scheme)], X: by[s.Label].rows.mean("iid"), Y: s.Mean})
 		}
 		return scatter
 	}
@@ -177,10 +169,10 @@ func leaderPanels(t *testing.T, ranked []ranking.Standing, by map[string]entry) 
 		return i >= near && slices.Contains(named, s.Label)
 	})
 	words := map[string]string{"look_up": "look-up", "counts": "counts"}
-	for _, r := range records(t, "floors.csv") {
+	for _, r := range records("floors.csv") {
 		if name := words[r["baseline"]]; name != "" {
-			all.Points = append(all.Points, figure.ScatterPoint{Label: name, ColorOf: "nope", X: r.number(t, "iid"),
-				Y: r.number(t, "validation")})
+			all.Points = append(all.Points, figure.ScatterPoint{Label: name, ColorOf: "nope", X: r.number("iid"),
+				Y: r.number("validation")})
 		}
 	}
 	all.Note = "Means of three seeds. Black: knows the grid; orange: an order; wine: neither; pink: no model"
@@ -246,11 +238,10 @@ type extreme struct {
 }
 
 // extremes returns the first five and the last three of each kind.
-func extremes(t *testing.T, ranked []ranking.Standing) (out []extreme) {
-	t.Helper()
+func extremes(ranked []ranking.Standing) (out []extreme) {
 	own := map[string][]ranking.Standing{}
 	for _, s := range ranked {
-		knows := knowsOf(t, s.Scheme)
+		knows := knowsOf(s.Scheme)
 		own[knows] = append(own[knows], s)
 	}
 	for _, kind := range [][2]string{{"2-D", "the grid"}, {"1-D", "an order"},
@@ -263,9 +254,8 @@ func extremes(t *testing.T, ranked []ranking.Standing) (out []extreme) {
 }
 
 // advice says what to take by what is known of the places of tokens. docs/encodings.md repeats it.
-func advice(t *testing.T, m models, ranked []ranking.Standing) string {
-	t.Helper()
-	families, p := ranking.Families(ranked, func(s string) string { return knowsOf(t, s) })
+func advice(m models, ranked []ranking.Standing) string {
+	families, p := ranking.Families(ranked, func(s string) string { return knowsOf(s) })
 	median := map[string]string{}
 	for _, f := range families {
 		median[f.Name] = number.Fixed(f.Median, 1)
@@ -280,12 +270,12 @@ func advice(t *testing.T, m models, ranked []ranking.Standing) string {
 	text := fmt.Sprintf("On Latin squares, whose 16 tokens lie on a grid, %d encodings have fitted with three "+
 		"seeds. Their ranks differ by what they know of the places (%s, Kruskal and Wallis). Validation accuracy:\n\n",
 		len(ranked), number.PText(p))
-	for _, of := range extremes(t, ranked) {
+	for _, of := range extremes(ranked) {
 		text += fmt.Sprintf("* %d know %s (median rank of their schemes %s): first %s; last %s.\n", of.n, of.words,
 			median[of.knows], list(of.first), list(of.last))
 	}
-	mean := func(name string) string { return point(stats.Mean(m.column(t, name, "validation"))) }
-	undropped := m.less(t, "learn-0.2", "2d-fixed without dropout")
+	mean := func(name string) string { return point(stats.Mean(m.column(name, "validation"))) }
+	undropped := m.less("learn-0.2", "2d-fixed without dropout")
 	return wrapped(text + fmt.Sprintf(`
 `+"`axial`"+` counts as knowing the grid: it factors the 16 places as 4 x 4, which here are the rows and columns.
 
@@ -301,13 +291,12 @@ ahead by %s (95 %%: %s).
 }
 
 // seedWords sets means of three seeds beside those of fifteen.
-func seedWords(t *testing.T, m models, ranked []ranking.Standing) string {
-	t.Helper()
+func seedWords(m models, ranked []ranking.Standing) string {
 	var all []string
 	for _, s := range ranked {
 		if len(m[s.Label]) >= manySeeds {
 			all = append(all, fmt.Sprintf("`%s` %s, %s", s.Label, point(s.Mean),
-				point(stats.Mean(m.column(t, s.Label, "validation")))))
+				point(m[s.Label].mean("validation"))))
 		}
 	}
 	return wrapped(fmt.Sprintf("**Fifteen seeds**: Evidence has them of %d, the three among them. Validation "+
@@ -315,8 +304,7 @@ func seedWords(t *testing.T, m models, ranked []ranking.Standing) string {
 }
 
 // missing lists the encodings of the preset that were not trained with all seeds.
-func missing(t *testing.T, known []entry) string {
-	t.Helper()
+func missing(known []entry) string {
 	has := map[string]bool{}
 	for _, e := range known {
 		r := e.any()
@@ -344,8 +332,7 @@ func missing(t *testing.T, known []entry) string {
 }
 
 // freshWords compares the ranked means with those of fresh seeds.
-func freshWords(t *testing.T, ranked []ranking.Standing, by map[string]entry) string {
-	t.Helper()
+func freshWords(ranked []ranking.Standing, by map[string]entry) string {
 	var old, fresh, variances []float64
 	apart, unfitted := 0, 0
 	for _, s := range ranked {
@@ -353,15 +340,15 @@ func freshWords(t *testing.T, ranked []ranking.Standing, by map[string]entry) st
 		if len(of) != len(freshSeeds) {
 			continue
 		}
-		mean := stats.Mean(models{"": of}.column(t, "", "validation"))
+		mean := of.mean("validation")
 		old, fresh = append(old, s.Mean), append(fresh, mean)
 		for _, r := range of {
 			if r["fitted"] == "no" {
 				unfitted++
 			}
 		}
-		for _, rows := range []map[string]row{by[s.Label].rows, of} {
-			sd := stats.SD(models{"": rows}.column(t, "", "validation"))
+		for _, rows := range []seeds{by[s.Label].rows, of} {
+			sd := stats.SD(rows.column("validation"))
 			variances = append(variances, slices.Repeat([]float64{sd * sd}, len(rows)-1)...)
 		}
 		if math.Abs(mean-s.Mean) > .1 {
@@ -389,29 +376,28 @@ func freshWords(t *testing.T, ranked []ranking.Standing, by map[string]entry) st
 
 // confoundWords compares what encodings know of places without causal masks and on each device, and says how
 // validation goes with the length of training.
-func confoundWords(t *testing.T, ranked []ranking.Standing, by map[string]entry) string {
-	t.Helper()
+func confoundWords(ranked []ranking.Standing, by map[string]entry) string {
 	// of returns how many of those that know an order and the grid are taken, and the median ranks of these.
 	of := func(take func(r row) bool) (count, medians string) {
 		var some []ranking.Standing
 		names, all := map[string][]string{}, map[string]int{}
 		for _, s := range ranked {
 			r := by[s.Label].any()
-			knows := knowsOf(t, r["pe"])
+			knows := knowsOf(r["pe"])
 			all[knows]++
 			if take(r) {
 				some = append(some, s)
 				names[knows] = append(names[knows], s.Label)
 			}
 		}
-		families, p := ranking.Families(some, func(s string) string { return knowsOf(t, s) })
+		families, p := ranking.Families(some, func(s string) string { return knowsOf(s) })
 		for _, f := range families {
 			medians += fmt.Sprintf("%s %s, ", f.Name, number.Fixed(f.Median, 1))
 		}
 		return fmt.Sprintf("%d of the %d that know an order and %d of the %d that know the grid", len(names["1-D"]),
 			all["1-D"], len(names["2-D"]), all["2-D"]), medians + number.PText(p)
 	}
-	isMasked := func(r row) bool { return factsOf(t, r).Attention.Causal }
+	isMasked := func(r row) bool { return factsOf(r).Attention.Causal }
 	isGPU := func(r row) bool { return r["precision"] != "" }
 	masked, _ := of(isMasked)
 	_, free := of(func(r row) bool { return !isMasked(r) })
@@ -420,8 +406,8 @@ func confoundWords(t *testing.T, ranked []ranking.Standing, by map[string]entry)
 	length := func(take func(knows string) bool) string {
 		var epochs, validation []float64
 		for _, s := range ranked {
-			if take(knowsOf(t, s.Scheme)) {
-				epochs = append(epochs, stats.Mean(models{"": by[s.Label].rows}.column(t, "", "fitted")))
+			if take(knowsOf(s.Scheme)) {
+				epochs = append(epochs, by[s.Label].rows.mean("fitted"))
 				validation = append(validation, s.Mean)
 			}
 		}
@@ -437,8 +423,7 @@ func confoundWords(t *testing.T, ranked []ranking.Standing, by map[string]entry)
 }
 
 // deviceWords counts the encodings that a GPU trained, and compares models that a CPU has trained, too.
-func deviceWords(t *testing.T, all []entry) string {
-	t.Helper()
+func deviceWords(all []entry) string {
 	n := 0
 	of := map[string]entry{}
 	for _, e := range all {
@@ -448,13 +433,13 @@ func deviceWords(t *testing.T, all []entry) string {
 		of[e.name] = e
 	}
 	names := map[string]bool{}
-	again := records(t, "../gpu/cpu.csv")
+	again := records("../gpu/cpu.csv")
 	most := map[string]float64{}
 	for _, r := range again {
 		name := nameOf(r)
 		names[name] = true
 		for _, measure := range []string{"epochs", "iid", "validation"} {
-			d := of[name].rows[r["seed"]].number(t, measure) - r.number(t, measure)
+			d := of[name].rows[r["seed"]].number(measure) - r.number(measure)
 			most[measure] = max(most[measure], math.Abs(d))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/csv"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -21,7 +22,10 @@ import (
 
 // models holds the rows of puzzles.csv, and of the leaderboard's, by the name of their setting, such as
 // "learn-0.2", and by seed. Rows of one name differ only in the seed.
-type models map[string]map[string]row
+type models map[string]seeds
+
+// seeds holds the rows of one setting by seed.
+type seeds map[string]row
 
 // row is a row of a CSV file by its headings.
 type row map[string]string
@@ -78,10 +82,10 @@ func nameOf(r row) string {
 // differ in a setting, and where kept answers do not give the accuracy of their row.
 func readModels(t *testing.T) models {
 	t.Helper()
-	items := records(t, "items.csv")
+	items := records("items.csv")
 	m := models{}
 	settings := map[string]string{}
-	for _, r := range slices.Concat(records(t, "puzzles.csv"), records(t, "../leaderboard/puzzles.csv")) {
+	for _, r := range slices.Concat(records("puzzles.csv"), records("../leaderboard/puzzles.csv")) {
 		var own []string
 		for _, name := range strings.Fields("pe sigma placement pe_tables embed_init_scale read_out dropout " +
 			"fixed_pe_dropout pe_lr take optimizer lr weight_decay heads d_model precision until") {
@@ -89,13 +93,13 @@ func readModels(t *testing.T) models {
 		}
 		name, setting := nameOf(r), strings.Join(own, ",")
 		if m[name] == nil {
-			m[name], settings[name] = map[string]row{}, setting
+			m[name], settings[name] = seeds{}, setting
 		}
 		if m[name][r["seed"]] != nil || settings[name] != setting {
 			t.Fatalf("puzzles.csv: %s has seed %s twice, or two settings", name, r["seed"])
 		}
 		m[name][r["seed"]] = r
-		if right := correct(r, items); right != nil && math.Abs(stats.Mean(right)-r.number(t, "validation")) > 1e-12 {
+		if right := correct(r, items); right != nil && math.Abs(stats.Mean(right)-r.number("validation")) > 1e-12 {
 			t.Fatalf("puzzles.csv: answers of %s, seed %s, are right in %v", name, r["seed"], stats.Mean(right))
 		}
 	}
@@ -137,7 +141,7 @@ func missingModels(t *testing.T, m models) string {
 			unanswered = append(unanswered, fmt.Sprintf("%s (%d)", name, silent))
 		}
 	}
-	for _, r := range records(t, "puzzles.csv") {
+	for _, r := range records("puzzles.csv") {
 		if r["take"] == "" && !has[nameOf(r)] {
 			t.Errorf("evidence-models has no %s", nameOf(r))
 		}
@@ -159,34 +163,41 @@ func correct(r row, items []row) (right []float64) {
 }
 
 // number returns a cell as a number.
-func (r row) number(t *testing.T, name string) float64 {
-	t.Helper()
+func (r row) number(name string) float64 {
 	v, err := strconv.ParseFloat(r[name], 64)
 	if err != nil {
-		t.Fatalf("%s: %v", name, err)
+		panic(fmt.Errorf("%s: %w", name, err))
 	}
 	return v
 }
 
 // column returns a measure of a setting, seed by seed in one order.
-func (m models) column(t *testing.T, name, measure string) (values []float64) {
-	t.Helper()
+func (m models) column(name, measure string) (values []float64) {
 	if len(m[name]) == 0 {
-		t.Fatalf("puzzles.csv has no %s", name)
+		panic("puzzles.csv has no " + name)
 	}
-	for _, seed := range seedsOf(m[name]) {
-		values = append(values, m[name][seed].number(t, measure))
+	return m[name].column(measure)
+}
+
+// column returns a measure, seed by seed in one order.
+func (s seeds) column(measure string) (values []float64) {
+	for _, seed := range s.ordered() {
+		values = append(values, s[seed].number(measure))
 	}
 	return values
 }
 
-// seedsOf returns the seeds of a setting in one order.
-func seedsOf(of map[string]row) (seeds []string) {
-	for seed := range of {
-		seeds = append(seeds, seed)
-	}
-	slices.Sort(seeds)
-	return seeds
+// mean returns the mean of a measure.
+func (s seeds) mean(measure string) float64 { return stats.Mean(s.column(measure)) }
+
+// ordered returns the seeds in one order.
+func (s seeds) ordered() []string { return slices.Sorted(maps.Keys(s)) }
+
+// in returns the rows whose seeds others have, too.
+func (s seeds) in(others seeds) seeds {
+	both := maps.Clone(s)
+	maps.DeleteFunc(both, func(seed string, _ row) bool { return others[seed] == nil })
+	return both
 }
 
 // difference is the first setting less the second in validation accuracy, over the seeds of both.
@@ -197,18 +208,17 @@ type difference struct {
 	seedsPuzzles stats.Interval // bootstrap over the answered seeds and items; zero where there are none
 }
 
+// less compares two settings of the models.
+func (m models) less(first, second string) difference { return less(m[first], m[second]) }
+
 // less compares two settings over the seeds that both have.
-func (m models) less(t *testing.T, first, second string) (d difference) {
-	t.Helper()
-	items := records(t, "items.csv")
+func less(first, second seeds) difference {
+	items := records("items.csv")
 	var a, b, each []float64
 	var puzzles [][]float64 // [seed][puzzle], differences of 0 and 1
-	for _, seed := range seedsOf(m[first]) {
-		x, y := m[first][seed], m[second][seed]
-		if y == nil {
-			continue
-		}
-		a, b = append(a, x.number(t, "validation")), append(b, y.number(t, "validation"))
+	for _, seed := range first.in(second).ordered() {
+		x, y := first[seed], second[seed]
+		a, b = append(a, x.number("validation")), append(b, y.number("validation"))
 		each = append(each, a[len(a)-1]-b[len(b)-1])
 		u, v := correct(x, items), correct(y, items)
 		if u == nil || v == nil {
@@ -219,14 +229,8 @@ func (m models) less(t *testing.T, first, second string) (d difference) {
 		}
 		puzzles = append(puzzles, u)
 	}
-	test, err := stats.PairedT(a, b)
-	if err != nil {
-		t.Fatalf("%s, %s: %v", first, second, err)
-	}
-	d = difference{n: len(a), answered: len(puzzles), mean: stats.Mean(each), p: test.P}
-	if d.seeds, err = stats.MeanInterval(each, .95); err != nil {
-		t.Fatal(err)
-	}
+	d := difference{n: len(a), answered: len(puzzles), mean: stats.Mean(each),
+		p: expect.Must(stats.PairedT(a, b)).P, seeds: expect.Must(stats.MeanInterval(each, .95))}
 	if len(puzzles) > 0 {
 		d.seedsPuzzles = bootstrap(puzzles, items)
 	}
@@ -267,16 +271,15 @@ func bootstrap(x [][]float64, items []row) stats.Interval {
 }
 
 // fitted returns in which range of epochs models reached .99, and how many did not.
-func (m models) fitted(t *testing.T, name string) string {
-	t.Helper()
+func (s seeds) fitted() string {
 	var epochs []int
 	unfitted := 0
-	for _, r := range m[name] {
+	for _, r := range s {
 		if r["fitted"] == "no" {
 			unfitted++
 			continue
 		}
-		epochs = append(epochs, int(r.number(t, "fitted")))
+		epochs = append(epochs, int(r.number("fitted")))
 	}
 	if len(epochs) == 0 {
 		return fmt.Sprintf("none of %d", unfitted)
@@ -289,17 +292,10 @@ func (m models) fitted(t *testing.T, name string) string {
 }
 
 // records reads a CSV file with a header.
-func records(t *testing.T, path string) (out []row) {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+func records(path string) (out []row) {
+	f := expect.Must(os.Open(path))
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := expect.Must(csv.NewReader(f).ReadAll())
 	for _, cells := range rows[1:] {
 		r := row{}
 		for i, name := range rows[0] {
@@ -319,7 +315,7 @@ func span(v stats.Interval) string { return point(v.Low) + " to " + point(v.High
 // TestBootstrap holds the interval against closed forms: a constant, and equal seeds, where only the items
 // vary and the mean is nearly normal.
 func TestBootstrap(t *testing.T) {
-	items := records(t, "items.csv")
+	items := records("items.csv")
 	constant, equal := make([][]float64, 15), make([][]float64, 15)
 	for k := range equal {
 		for i := range items {

@@ -4,14 +4,18 @@ package evidence_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 
 	"torchpe/internal/expect"
 	"torchpe/internal/number"
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
+	"torchpe/report/item"
 )
 
 // sigmas are the initial σ that were trained.
@@ -26,45 +30,41 @@ var corners = []struct{ suffix, words string }{
 
 func TestPage(t *testing.T) {
 	m := readModels(t)
-	holm, contrasts := family(t, m)
+	holm, contrasts := family(m)
 	writePage(t, "README.md", []part{
-		{"abstract", abstract(t, m, contrasts)},
-		{"claims", claimTable(t, m, holm, contrasts)},
-		{"sigma", sigmaTable(t, m)},
-		{"table 1", encodingTable(t, m)},
+		{"abstract", abstract(m, contrasts)},
+		{"claims", claimTable(m, holm, contrasts)},
+		{"sigma", sigmaTable(m)},
+		{"table 1", encodingTable(m)},
 		{"contrasts", contrastTable(holm, contrasts)},
-		{"past", pastTable(t, m)},
-		{"decay", decayTable(t, m)},
-		{"dropout", dropoutTable(t, m)},
-		{"frozen", frozenTable(t, m)},
-		{"taken", takenTable(t, m)},
-		{"text", textTable(t)},
-		{"shared", sharedTable(t, m)},
-		{"tokens", tokensTable(t, m)},
-		{"placement", placementTable(t, m)},
-		{"ratio", ratioTable(t, m)},
-		{"width", widthTable(t, m)},
-		{"paper width", paperWidthTable(t)},
-		{"rates", variantTable(t, m, func(r row) bool {
+		{"past", pastTable(m)},
+		{"decay", decayTable(m)},
+		{"dropout", dropoutTable(m)},
+		{"frozen", frozenTable(m)},
+		{"taken", takenTable(m)},
+		{"text", textTable()},
+		{"shared", sharedTable(m)},
+		{"tokens", tokensTable(m)},
+		{"placement", placementTable(m)},
+		{"ratio", ratioTable(m)},
+		{"width", widthTable(m)},
+		{"paper width", paperWidthTable()},
+		{"rates", variantTable(m, func(r row) bool {
 			return r["optimizer"] == "adam" && r["heads"] == "1"
 		}, "learn-0.1", "learn-0.2", "learn-0.5", "learn-2")},
-		{"adamw", variantTable(t, m, func(r row) bool { return r["optimizer"] == "adamw" })},
-		{"heads", headsTable(t, m)},
-		{"sgd", variantTable(t, m, func(r row) bool { return r["optimizer"] == "sgd" }, withSGD("learn-0.01"),
+		{"adamw", variantTable(m, func(r row) bool { return r["optimizer"] == "adamw" })},
+		{"heads", headsTable(m)},
+		{"sgd", variantTable(m, func(r row) bool { return r["optimizer"] == "sgd" }, withSGD("learn-0.01"),
 			withSGD("learn-0.05"), withSGD("learn-0.1"))},
-		{"network", maskedTable(t, "nmar", "10000", 5)},
-		{"fmri", maskedTable(t, "fmri", "12000", 4)},
+		{"network", maskedTable("nmar", "10000", 5)},
+		{"fmri", maskedTable("fmri", "12000", 4)},
 		{"not run", missingModels(t, m)},
 	})
 
 	for _, path := range []string{"../../README.md", "../../docs/verified.md"} {
-		other, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := expect.Must(os.ReadFile(path))
 		for _, name := range []string{"learn-0.2", "learn-2"} {
-			v := m.column(t, name, "validation")
-			want := meanSD(stats.Mean(v), stats.SD(v))
+			want := spread(m.column(name, "validation"))
 			if !strings.Contains(strings.Join(strings.Fields(string(other)), " "), want) {
 				t.Errorf("%s does not say that %s has %s", path, name, want)
 			}
@@ -78,10 +78,7 @@ type part struct{ name, text string }
 // writePage puts parts into a page.
 func writePage(t *testing.T, path string, parts []part) {
 	t.Helper()
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := expect.Must(os.ReadFile(path))
 	text := string(page)
 	for _, p := range parts {
 		text = replace(t, text, p.name, p.text)
@@ -108,13 +105,13 @@ func markdown(headings string, rows []string) string {
 }
 
 // abstract says the result in a few sentences.
-func abstract(t *testing.T, m models, contrasts map[string]difference) string {
-	mean := func(name string) string { return point(stats.Mean(m.column(t, name, "validation"))) }
+func abstract(m models, contrasts map[string]difference) string {
+	mean := func(name string) string { return point(stats.Mean(m.column(name, "validation"))) }
 	d := func(first, second string) string {
 		of := contrasts[first+" less "+second]
 		return fmt.Sprintf("%s, %s", point(of.mean), span(of.seeds))
 	}
-	frozen := m.less(t, "learn-0.2, frozen", "learn-2, frozen")
+	frozen := m.less("learn-0.2, frozen", "learn-2, frozen")
 	return fmt.Sprintf(`Transformers of width 64 and four layers were trained on the published Latin-square
 puzzles until their training accuracy was .99, with the paper's %d seeds. A learned table that starts at
 σ = 0.2 then solves %s of the validation puzzles, which are unlike all training puzzles; one that starts at σ = 2
@@ -132,7 +129,7 @@ So for a task like this one: start at σ = 0.2 to 0.7, or add the table once, or
 		mean("2d-fixed without dropout"))
 }
 
-func sigmaTable(t *testing.T, m models) string {
+func sigmaTable(m models) string {
 	printed, _ := paper.Table("A2")
 	optimizers, _ := paper.Table("A4")
 	var rows, lower, told []string
@@ -140,18 +137,18 @@ func sigmaTable(t *testing.T, m models) string {
 		name, of, less := "learn-"+sigma, "not printed", "–"
 		if n, ok := printed[[2]string{paperName(name), "validation"}]; ok {
 			of = meanSD(n.Mean, n.SD)
-			d := lessPaper(t, m, name, n, .05)
+			d := lessPaper(m, name, n, .05)
 			less = span(d)
 			if d.Low+d.High < 0 {
 				lower = append(lower, sigma)
 			}
-			if d = lessPaper(t, m, name, n, .05/7); d.Low*d.High > 0 {
+			if d = lessPaper(m, name, n, .05/7); d.Low*d.High > 0 {
 				told = append(told, sigma)
 			}
 		} else if n, ok := optimizers[[2]string{paperName(name), "adam"}]; ok {
 			of = meanSD(n.Mean, n.SD) + " (Table A4)"
 		}
-		rows = append(rows, fmt.Sprintf("| %s | %s | %s %s |", sigma, of, measured(t, m, name), less))
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s %s |", sigma, of, measured(m, name), less))
 	}
 	return markdown("| σ | paper | n | epochs until .99 | training | IID test | validation | 95 % | "+
 		"less the paper, 95 % |", rows) + fmt.Sprintf("\nOur mean is lower than the paper's at σ = %s. "+
@@ -161,12 +158,9 @@ func sigmaTable(t *testing.T, m models) string {
 
 // lessPaper returns the interval, at a level of significance, of the validation accuracy here less the printed one,
 // of fifteen models.
-func lessPaper(t *testing.T, m models, name string, printed paper.Number, level float64) stats.Interval {
-	t.Helper()
-	values := m.column(t, name, "validation")
-	ours := stats.Summary{N: len(values), Mean: stats.Mean(values), SD: stats.SD(values)}
+func lessPaper(m models, name string, printed paper.Number, level float64) stats.Interval {
 	theirs := stats.Summary{N: len(paper.Seeds()), Mean: printed.Mean, SD: printed.SD}
-	return expect.Must(stats.WelchInterval(ours, theirs, 1-level))
+	return expect.Must(stats.WelchInterval(item.Summary(m.column(name, "validation")), theirs, 1-level))
 }
 
 // paperName returns an encoding's name in the paper's tables, where learn-1 is learn-1.0.
@@ -178,33 +172,32 @@ func paperName(name string) string {
 }
 
 // measured returns the cells of a setting from n to the interval of its mean.
-func measured(t *testing.T, m models, name string) string {
-	validation, iid, train := m.column(t, name, "validation"), m.column(t, name, "iid"), m.column(t, name, "train")
-	of, err := stats.MeanInterval(validation, .95)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("%d | %s | %s | %s | %s | %s |", len(validation), m.fitted(t, name),
-		point(stats.Mean(train)), meanSD(stats.Mean(iid), stats.SD(iid)),
-		meanSD(stats.Mean(validation), stats.SD(validation)), span(of))
+func measured(m models, name string) string {
+	validation := m.column(name, "validation")
+	of := expect.Must(stats.MeanInterval(validation, .95))
+	return fmt.Sprintf("%d | %s | %s | %s | %s | %s |", len(validation), m[name].fitted(),
+		point(m[name].mean("train")), spread(m.column(name, "iid")), spread(validation), span(of))
 }
 
 func meanSD(mean, sd float64) string { return point(mean) + " ± " + point(sd) }
 
-func encodingTable(t *testing.T, m models) string {
+// spread writes the mean and the SD of values.
+func spread(values []float64) string { return meanSD(stats.Mean(values), stats.SD(values)) }
+
+func encodingTable(m models) string {
 	printed, names := paper.Table("1")
 	var rows []string
 	for _, name := range names {
 		of := printed[[2]string{name, "validation"}]
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s %s |", name, meanSD(of.Mean, of.SD),
-			measured(t, m, name), span(lessPaper(t, m, name, of, .05))))
+			measured(m, name), span(lessPaper(m, name, of, .05))))
 	}
 	return markdown("| encoding | paper | n | epochs until .99 | training | IID test | validation | 95 % | "+
 		"less the paper, 95 % |", rows)
 }
 
 // dropoutTable sets encodings with dropout beside those without.
-func dropoutTable(t *testing.T, m models) string {
+func dropoutTable(m models) string {
 	const always, inTraining = ".1 on PE and tokens, always (code)", ".1 on PE, tokens and attention, in training"
 	var rows []string
 	for _, of := range [][2]string{
@@ -215,14 +208,14 @@ func dropoutTable(t *testing.T, m models) string {
 	} {
 		if m[of[0]] != nil {
 			name := strings.TrimSuffix(strings.TrimSuffix(of[0], " without dropout"), " with dropout")
-			rows = append(rows, fmt.Sprintf("| %s | %s | %s", name, of[1], measured(t, m, of[0])))
+			rows = append(rows, fmt.Sprintf("| %s | %s | %s", name, of[1], measured(m, of[0])))
 		}
 	}
 	return markdown("| encoding | dropout | n | epochs until .99 | training | IID test | validation | 95 % |", rows)
 }
 
 // frozenTable sets tables that stay at their initial values beside trained ones.
-func frozenTable(t *testing.T, m models) string {
+func frozenTable(m models) string {
 	var pairs [][3]string
 	for _, placement := range []struct{ suffix, words string }{{"", "every block"}, {", once", "once"}} {
 		for _, sigma := range []string{"0.2", "1", "2"} {
@@ -234,24 +227,24 @@ func frozenTable(t *testing.T, m models) string {
 			pairs = append(pairs, [3]string{placement.words + " | " + sigma, frozen, trained})
 		}
 	}
-	return pairTable(t, m, "PE added | σ", "frozen", "trained", pairs)
+	return pairTable(m, "PE added | σ", "frozen", "trained", pairs)
 }
 
 // takenTable sets tables that another model has trained beside tables as they are drawn, both frozen.
-func takenTable(t *testing.T, m models) string {
+func takenTable(m models) string {
 	var pairs [][3]string
 	for _, sigma := range []string{"0.2", "2"} {
 		drawn := "learn-" + sigma + ", frozen"
 		pairs = append(pairs, [3]string{sigma, drawn + ", of another model", drawn})
 	}
-	return pairTable(t, m, "σ", "of another model", "as drawn", pairs)
+	return pairTable(m, "σ", "of another model", "as drawn", pairs)
 }
 
 // textTable lists models of text by what their tables are, and sets them beside frozen ones as drawn.
-func textTable(t *testing.T) string {
+func textTable() string {
 	const perplexity = "perplexity_64"
 	m, order := models{}, []string{}
-	for _, r := range records(t, "text_tables.csv") {
+	for _, r := range records("text_tables.csv") {
 		name := r["sigma"] + " | trained"
 		switch {
 		case r["pe"] == "nope":
@@ -262,7 +255,7 @@ func textTable(t *testing.T) string {
 			name = r["sigma"] + " | frozen as drawn"
 		}
 		if m[name] == nil {
-			m[name], order = map[string]row{}, append(order, name)
+			m[name], order = seeds{}, append(order, name)
 		}
 		m[name][r["seed"]] = r
 	}
@@ -271,72 +264,56 @@ func textTable(t *testing.T) string {
 		sigma, _, _ := strings.Cut(name, " | ")
 		drawn, less := m[sigma+" | frozen as drawn"], "–"
 		var each []float64
-		for _, seed := range seedsOf(m[name]) {
-			if other := drawn[seed]; other != nil {
-				each = append(each, m[name][seed].number(t, perplexity)-other.number(t, perplexity))
-			}
+		for _, seed := range m[name].in(drawn).ordered() {
+			each = append(each, m[name][seed].number(perplexity)-drawn[seed].number(perplexity))
 		}
 		if i, err := stats.MeanInterval(each, .95); err == nil && i.Low < i.High {
 			less = fmt.Sprintf("%s, %s (%d)", point(stats.Mean(each)), span(i), len(each))
 		}
-		of := func(measure string) []float64 { return m.column(t, name, measure) }
 		rows = append(rows, fmt.Sprintf("| %s | %d | %s | %s | %s | %s |", name, len(m[name]),
-			point(stats.Mean(of("train"))), point(stats.Mean(of("iid"))),
-			meanSD(stats.Mean(of(perplexity)), stats.SD(of(perplexity))), less))
+			point(m[name].mean("train")), point(m[name].mean("iid")), spread(m.column(name, perplexity)), less))
 	}
 	return markdown("| σ | table | n | training | held-out | perplexity, held-out | "+
 		"less frozen as drawn, 95 % (pairs) |", rows)
 }
 
 // pastTable sets models that trained for 400 epochs beside those that stopped at .99.
-func pastTable(t *testing.T, m models) string {
+func pastTable(m models) string {
 	var pairs [][3]string
 	for _, name := range []string{"learn-0.1", "learn-0.2", "learn-1", "learn-2", "random"} {
 		if on := name + ", 400 epochs"; len(m[on]) > 1 {
 			pairs = append(pairs, [3]string{name, on, name})
 		}
 	}
-	true400, true99 := m.less(t, "2d-fixed", "learn-0.2, 400 epochs"), models{"2d-fixed": m["2d-fixed"],
-		"learn-0.2": matching(m["learn-0.2"], m["learn-0.2, 400 epochs"])}.less(t, "learn-0.2", "2d-fixed")
-	return pairTable(t, m, "encoding", "400 epochs", "until .99", pairs) + fmt.Sprintf(`
+	true400 := m.less("2d-fixed", "learn-0.2, 400 epochs")
+	true99 := less(m["2d-fixed"], m["learn-0.2"].in(m["learn-0.2, 400 epochs"]))
+	return pairTable(m, "encoding", "400 epochs", "until .99", pairs) + fmt.Sprintf(`
 2d-fixed, stopped at .99, is ahead of learn-0.2 after 400 epochs by %s (%s, %d pairs), and of
 learn-0.2 at .99, the same seeds, by %s (%s).
-`, point(true400.mean), span(true400.seeds), true400.n, point(-true99.mean),
-		span(stats.Interval{Low: -true99.seeds.High, High: -true99.seeds.Low}))
-}
-
-// matching returns the rows whose seeds others have, too.
-func matching(of, others map[string]row) map[string]row {
-	all := map[string]row{}
-	for seed, r := range of {
-		if others[seed] != nil {
-			all[seed] = r
-		}
-	}
-	return all
+`, point(true400.mean), span(true400.seeds), true400.n, point(true99.mean), span(true99.seeds))
 }
 
 // decayTable sets models with weight decay beside those without, after 400 epochs; 2d-fixed without stopped at .99.
-func decayTable(t *testing.T, m models) string {
+func decayTable(m models) string {
 	var pairs [][3]string
 	for _, name := range []string{"learn-0.2", "learn-1", "learn-2"} {
 		pairs = append(pairs, [3]string{name, decayed(name), name + ", 400 epochs"})
 	}
 	pairs = append(pairs, [3]string{"2d-fixed", decayed("2d-fixed"), "2d-fixed"})
-	mean := func(name, measure string) string { return number.Fixed(stats.Mean(m.column(t, name, measure)), 2) }
+	mean := func(name, measure string) string { return number.Fixed(m[name].mean(measure), 2) }
 	with, without := decayed("learn-1"), "learn-1, 400 epochs"
-	smaller := models{"": matching(m["learn-0.7"], m[with]), with: m[with]}
-	less := smaller.less(t, with, "")
+	smaller := m["learn-0.7"].in(m[with])
+	more := less(m[with], smaller)
 	var unfitted []string
 	n := 0
 	for _, pair := range pairs {
-		for _, seed := range seedsOf(m[pair[1]]) {
+		for _, seed := range m[pair[1]].ordered() {
 			if n++; m[pair[1]][seed]["fitted"] == "no" {
 				unfitted = append(unfitted, pair[0]+" with seed "+seed)
 			}
 		}
 	}
-	return pairTable(t, m, "encoding", "decay .1", "none", pairs) + fmt.Sprintf(`
+	return pairTable(m, "encoding", "decay .1", "none", pairs) + fmt.Sprintf(`
 Of %d models with decay all reached .99 in training but %s.
 
 Whether a smaller table is what does it cannot be told. At σ = 1 the tables move by %s of their norm (without
@@ -344,49 +321,44 @@ decay %s), but tokens shrink, too: the ratio of both at the first block is %s (%
 σ = 0.7 without decay, the same seeds, stopped at .99, have %s there, and solve %s: %s less (%s).
 Training on, to 400 epochs, gives learn-1 %s without decay.
 `, n, strings.Join(unfitted, " and "), mean(with, "moved"), mean(without, "moved"), mean(with, "ratio_block_1"),
-		mean(without, "ratio_block_1"), number.Fixed(stats.Mean(smaller.column(t, "", "ratio_block_1")), 2),
-		point(stats.Mean(smaller.column(t, "", "validation"))), point(less.mean), span(less.seeds),
-		point(m.less(t, without, "learn-1").mean))
+		mean(without, "ratio_block_1"), number.Fixed(smaller.mean("ratio_block_1"), 2),
+		point(smaller.mean("validation")), point(more.mean), span(more.seeds),
+		point(m.less(without, "learn-1").mean))
 }
 
 // sharedTable sets one table that all blocks add beside a table for each block.
-func sharedTable(t *testing.T, m models) string {
+func sharedTable(m models) string {
 	var pairs [][3]string
 	for _, sigma := range []string{"0.2", "1", "2"} {
 		if name := "learn-" + sigma; m[name+", shared"] != nil {
 			pairs = append(pairs, [3]string{sigma, name + ", shared", name})
 		}
 	}
-	return pairTable(t, m, "σ", "one table", "a table a block", pairs)
+	return pairTable(m, "σ", "one table", "a table a block", pairs)
 }
 
 // tokensTable sets token embeddings whose initial values were multiplied beside those that were not.
-func tokensTable(t *testing.T, m models) string {
+func tokensTable(m models) string {
 	var pairs [][3]string
 	for _, of := range [][2]string{{"2", "5"}, {"2", "20"}, {"0.2", "0.2"}, {"0.2", "0.05"}} {
 		if name := "learn-" + of[0]; m[name+", tokens x "+of[1]] != nil {
 			pairs = append(pairs, [3]string{of[0] + " | " + of[1], name + ", tokens x " + of[1], name})
 		}
 	}
-	return pairTable(t, m, "σ | tokens times", "multiplied", "as they are", pairs)
+	return pairTable(m, "σ | tokens times", "multiplied", "as they are", pairs)
 }
 
 // pairTable sets settings beside others of the same seeds. A pair is the first cells of its row and the
 // names of both.
-func pairTable(t *testing.T, m models, labels, first, second string, pairs [][3]string) string {
+func pairTable(m models, labels, first, second string, pairs [][3]string) string {
 	var rows []string
 	for _, pair := range pairs {
-		d := m.less(t, pair[1], pair[2])
+		d := m.less(pair[1], pair[2])
 		text := fmt.Sprintf("| %s | %d", pair[0], d.n)
 		for _, name := range pair[1:] {
-			same := models{"": {}} // the seeds of both
-			for seed := range m[pair[1]] {
-				same[""][seed] = m[name][seed]
-			}
-			train, iid := same.column(t, "", "train"), same.column(t, "", "iid")
-			validation := same.column(t, "", "validation")
-			text += fmt.Sprintf(" | %s, %s | %s", point(stats.Mean(train)), point(stats.Mean(iid)),
-				meanSD(stats.Mean(validation), stats.SD(validation)))
+			same := m[name].in(m[pair[1]]).in(m[pair[2]])
+			text += fmt.Sprintf(" | %s, %s | %s", point(same.mean("train")), point(same.mean("iid")),
+				spread(same.column("validation")))
 		}
 		text += " | " + point(d.mean)
 		if d.n > 2 { // that of two pairs spans everything
@@ -398,32 +370,27 @@ func pairTable(t *testing.T, m models, labels, first, second string, pairs [][3]
 		"validation | %s less %s, 95 %% |", labels, first, second, first, second), rows)
 }
 
-func placementTable(t *testing.T, m models) string {
+func placementTable(m models) string {
 	var rows []string
 	for _, c := range corners {
 		text := fmt.Sprintf("| %s | %d", c.words, len(m["learn-2"+c.suffix]))
 		for _, sigma := range []string{"0.2", "1", "2"} {
 			name := "learn-" + sigma + c.suffix
-			validation, iid := m.column(t, name, "validation"), m.column(t, name, "iid")
-			text += fmt.Sprintf(" | %s (%s; %s)", meanSD(stats.Mean(validation), stats.SD(validation)),
-				point(stats.Mean(iid)), m.fitted(t, name))
+			text += fmt.Sprintf(" | %s (%s; %s)", spread(m.column(name, "validation")), point(m[name].mean("iid")),
+				m[name].fitted())
 		}
-		d := m.less(t, "learn-0.2"+c.suffix, "learn-2"+c.suffix)
+		d := m.less("learn-0.2"+c.suffix, "learn-2"+c.suffix)
 		rows = append(rows, fmt.Sprintf("%s | %s, %s |", text, point(d.mean), span(d.seeds)))
 	}
-	fall := map[string][]float64{}
-	for _, where := range []string{"", ", once"} {
-		small, large := m.column(t, "learn-0.2"+where, "validation"), m.column(t, "learn-2"+where, "validation")
-		for i := range small {
-			fall[where] = append(fall[where], small[i]-large[i])
-		}
+	fall := func(where string) []float64 {
+		small := m.column("learn-0.2"+where, "validation")
+		floats.Sub(small, m.column("learn-2"+where, "validation"))
+		return small
 	}
-	var more []float64 // in one order of seeds
-	for i := range fall[""] {
-		more = append(more, fall[""][i]-fall[", once"][i])
-	}
+	more := fall("") // in one order of seeds
+	floats.Sub(more, fall(", once"))
 	readOut := func(name string) string {
-		d := m.less(t, name+", probe", name)
+		d := m.less(name+", probe", name)
 		return fmt.Sprintf("%s (%s)", point(d.mean), span(d.seeds))
 	}
 	return markdown("| PE added, answer read from | n | σ = 0.2 | σ = 1 | σ = 2 | 0.2 less 2, 95 % |", rows) +
@@ -445,21 +412,21 @@ None of these is corrected for many tests.
 
 // ratioTable lists the ratio of the root mean squares of PE table and tokens at the first and the last
 // block to which a table is added, after training.
-func ratioTable(t *testing.T, m models) string {
+func ratioTable(m models) string {
 	var rows []string
 	for _, c := range corners {
 		for _, sigma := range sigmas {
-			known := models{"": withRatio(m["learn-"+sigma+c.suffix])}
-			if len(known[""]) == 0 {
+			known := m["learn-"+sigma+c.suffix].withRatio()
+			if len(known) == 0 {
 				continue
 			}
 			last := "none"
 			if !strings.Contains(c.suffix, "once") {
-				last = number.Fixed(stats.Mean(known.column(t, "", "ratio_block_4")), 2)
+				last = number.Fixed(known.mean("ratio_block_4"), 2)
 			}
-			rows = append(rows, fmt.Sprintf("| %s | %s | %d | %s | %s | %s | %s |", c.words, sigma, len(known[""]),
-				number.Fixed(stats.Mean(known.column(t, "", "ratio_block_1")), 2), last,
-				point(stats.Mean(known.column(t, "", "iid"))), point(stats.Mean(known.column(t, "", "validation")))))
+			rows = append(rows, fmt.Sprintf("| %s | %s | %d | %s | %s | %s | %s |", c.words, sigma, len(known),
+				number.Fixed(known.mean("ratio_block_1"), 2), last, point(known.mean("iid")),
+				point(known.mean("validation"))))
 		}
 	}
 	return markdown("| PE added, answer read from | σ | n | ratio at block 1 | at block 4 | IID test | "+
@@ -467,12 +434,8 @@ func ratioTable(t *testing.T, m models) string {
 }
 
 // withRatio returns the rows whose ratios of table and tokens are known.
-func withRatio(of map[string]row) map[string]row {
-	known := map[string]row{}
-	for seed, r := range of {
-		if r["ratio_block_1"] != "" {
-			known[seed] = r
-		}
-	}
+func (s seeds) withRatio() seeds {
+	known := maps.Clone(s)
+	maps.DeleteFunc(known, func(_ string, r row) bool { return r["ratio_block_1"] == "" })
 	return known
 }

@@ -5,15 +5,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"testing"
 
 	"torchpe/internal/number"
 	"torchpe/internal/paper"
 )
 
 // seedCell writes the accuracies of a model in training, IID test and validation, and when it had fitted.
-func seedCell(t *testing.T, r row) string {
-	t.Helper()
+func seedCell(r row) string {
 	if r == nil {
 		return "–"
 	}
@@ -21,8 +19,8 @@ func seedCell(t *testing.T, r row) string {
 	if fitted == "" || fitted == "no" {
 		fitted = "not in " + r["epochs"]
 	}
-	return fmt.Sprintf("%s, %s, %s (%s)", point(r.number(t, "train")), point(r.number(t, "iid")),
-		point(r.number(t, "validation")), fitted)
+	return fmt.Sprintf("%s, %s, %s (%s)", point(r.number("train")), point(r.number("iid")),
+		point(r.number("validation")), fitted)
 }
 
 // nameOfVariant names the encoding of a row of a file that has fewer settings than puzzles.csv.
@@ -31,13 +29,13 @@ func nameOfVariant(r row) string {
 }
 
 // widthTable sets models of width 160 at the rate of width 64 beside those.
-func widthTable(t *testing.T, m models) string {
+func widthTable(m models) string {
 	var rows []string
 	for _, name := range []string{"learn-0.2", "random", "relative", "rope", "2d-fixed", "1d-fixed", "learn-2"} {
-		for _, r := range records(t, "wide.csv") {
+		for _, r := range records("wide.csv") {
 			if r["lr"] == "0.0003" && nameOfVariant(r) == name {
-				rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |", name, r["seed"], seedCell(t, r),
-					seedCell(t, m[name][r["seed"]])))
+				rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |", name, r["seed"], seedCell(r),
+					seedCell(m[name][r["seed"]])))
 			}
 		}
 	}
@@ -45,7 +43,7 @@ func widthTable(t *testing.T, m models) string {
 }
 
 // paperWidthTable lists models of width 160 at the paper's rate.
-func paperWidthTable(t *testing.T) string {
+func paperWidthTable() string {
 	printed, names := paper.Table("1")
 	of := map[string]string{}
 	for _, name := range names {
@@ -53,20 +51,20 @@ func paperWidthTable(t *testing.T) string {
 	}
 	levels, _ := paper.Table("A2")
 	of["learn-2"] = point(levels[[2]string{paperName("learn-2"), "validation"}].Mean)
-	bySeed := map[string]map[string]row{}
-	for _, r := range records(t, "wide.csv") {
+	by := models{}
+	for _, r := range records("wide.csv") {
 		if name := nameOfVariant(r); r["lr"] == "0.0001" {
-			if bySeed[name] == nil {
-				bySeed[name] = map[string]row{}
+			if by[name] == nil {
+				by[name] = seeds{}
 			}
-			bySeed[name][r["seed"]] = r
+			by[name][r["seed"]] = r
 		}
 	}
 	var rows []string
 	for _, name := range append(names, "learn-2") {
-		if seeds := bySeed[name]; seeds != nil {
-			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |", name, of[name], seedCell(t, seeds["2235"]),
-				seedCell(t, seeds["6312"])))
+		if by[name] != nil {
+			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |", name, of[name], seedCell(by[name]["2235"]),
+				seedCell(by[name]["6312"])))
 		}
 	}
 	return markdown("| encoding | paper | seed 2235 | seed 6312 |", rows)
@@ -74,7 +72,7 @@ func paperWidthTable(t *testing.T) string {
 
 // variantTable lists the models of variants.csv that a part of the page is about: accuracies of each seed, and how
 // far tables have moved.
-func variantTable(t *testing.T, m models, isOf func(row) bool, besides ...string) string {
+func variantTable(m models, isOf func(row) bool, besides ...string) string {
 	setting := func(r row) string {
 		text := nameOfVariant(r) + " | " + r["lr"]
 		switch {
@@ -86,13 +84,13 @@ func variantTable(t *testing.T, m models, isOf func(row) bool, besides ...string
 		return text
 	}
 	by, seeds := map[string][]row{}, map[string]bool{}
-	for _, r := range records(t, "variants.csv") {
+	for _, r := range records("variants.csv") {
 		if isOf(r) {
 			by[setting(r)], seeds[r["seed"]] = append(by[setting(r)], r), true
 		}
 	}
 	for _, name := range besides { // models of the page's other parts, of the same seeds
-		for _, seed := range seedsOf(m[name]) {
+		for _, seed := range m[name].ordered() {
 			if r := m[name][seed]; seeds[seed] {
 				by[setting(r)] = append(by[setting(r)], r)
 			}
@@ -102,10 +100,10 @@ func variantTable(t *testing.T, m models, isOf func(row) bool, besides ...string
 	for _, key := range slices.Sorted(maps.Keys(by)) {
 		var cells, moved []string
 		for _, r := range by[key] {
-			cells = append(cells, seedCell(t, r))
+			cells = append(cells, seedCell(r))
 			for _, name := range []string{"pe_moved", "moved"} {
 				if r[name] != "" {
-					moved = append(moved, number.Bare(r.number(t, name), 2))
+					moved = append(moved, number.Bare(r.number(name), 2))
 				}
 			}
 		}
@@ -115,27 +113,27 @@ func variantTable(t *testing.T, m models, isOf func(row) bool, besides ...string
 }
 
 // headsTable lists the models of two heads.
-func headsTable(t *testing.T, m models) string {
-	d := m.less(t, "rope, 2 heads", "rope")
-	return variantTable(t, m, func(r row) bool { return r["heads"] == "2" }, "rope, 2 heads") + fmt.Sprintf(
+func headsTable(m models) string {
+	d := m.less("rope, 2 heads", "rope")
+	return variantTable(m, func(r row) bool { return r["heads"] == "2" }, "rope, 2 heads") + fmt.Sprintf(
 		"\nrope has more with two heads than with one, by %s (%s, %d pairs, not corrected).\n", point(d.mean),
 		span(d.seeds), d.n)
 }
 
 // maskedTable lists the errors of masked prediction of each seed, at 50 and 90 % masked, and the modularity.
-func maskedTable(t *testing.T, task, steps string, decimals int) string {
+func maskedTable(task, steps string, decimals int) string {
 	values := func(rs []row, measure string, decimals int) string {
 		var cells []string
 		for _, r := range rs {
 			if r[measure] != "" {
-				cells = append(cells, number.Bare(r.number(t, measure), decimals))
+				cells = append(cells, number.Bare(r.number(measure), decimals))
 			}
 		}
 		return strings.Join(cells, ", ")
 	}
 	var order []string
 	by := map[string][]row{}
-	for _, r := range records(t, task+".csv") {
+	for _, r := range records(task + ".csv") {
 		name := nameOfVariant(r)
 		if r["steps"] != steps {
 			continue
@@ -152,7 +150,7 @@ func maskedTable(t *testing.T, task, steps string, decimals int) string {
 			values(by[name], "modularity", 4)))
 	}
 	words := map[string]string{"gaussian": "conditional Gaussian", "mean": "mean of the visible"}
-	for _, r := range records(t, "baselines.csv") {
+	for _, r := range records("baselines.csv") {
 		if r["task"] == task && words[r["baseline"]] != "" {
 			rows = append(rows, fmt.Sprintf("| %s | | %s | %s | |", words[r["baseline"]],
 				values([]row{r}, "test_mse_90", decimals), values([]row{r}, "test_mse_50", decimals)))
