@@ -196,8 +196,7 @@ func (c oneCase) write(t *testing.T, dir string, method torchpe.Method) {
 	b := newBatch(m.Config, m.Encoding.Draw())
 	var file []safetensors.Tensor
 	add := func(name string, shape []int, values []float64) {
-		x := expect.Must(tensor(name, shape, values, c.dtype))
-		file = append(file, x)
+		file = append(file, expect.Must(tensor(name, shape, values, c.dtype)))
 	}
 	whole := func(name string, shape []int, values []int64) {
 		wide := make([]float64, len(values))
@@ -235,9 +234,7 @@ func (c oneCase) write(t *testing.T, dir string, method torchpe.Method) {
 		logits("logits")
 		for range 3 {
 			s := torchpe.NewScope()
-			if err := o.ZeroGrad(); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, o.ZeroGrad())
 			_, loss := b.forward(s, m, true)
 			loss.Sum().Backward()
 			s.Close()
@@ -248,7 +245,9 @@ func (c oneCase) write(t *testing.T, dir string, method torchpe.Method) {
 	}); err != nil {
 		t.Fatalf("%s: %v", c.name(), err)
 	}
-	tensors := expect.Must(stateDict(m, expect.Must(partsOf(m))))
+	parts := expect.Must(partsOf(m))
+	named := func(parameter string) string { return plainName(parameter, parts) }
+	tensors := expect.Must(tensorsOf(m, m.Config.DType, named))
 	for _, x := range tensors {
 		x.Name = "after/" + x.Name
 		file = append(file, x)
@@ -528,8 +527,7 @@ func testGraph(t *testing.T) *pe.Graph {
 		{5, 6, 1}, {6, 7, 1}, {7, 0, 2}, {8, 4, 1}} {
 		weights[e[0]][e[1]] = float64(e[2])
 	}
-	g := expect.Must(pe.GraphOf(weights))
-	return g
+	return expect.Must(pe.GraphOf(weights))
 }
 
 // TestPyTorchDraws: encodings that draw positions in training, and where no positions are given, do so
