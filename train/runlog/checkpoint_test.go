@@ -92,9 +92,7 @@ func TestNoGoodCheckpoint(t *testing.T) {
 		!strings.Contains(err.Error(), previousFile) {
 		t.Errorf("LoadCheckpoint: %v", err)
 	}
-	if err := r.SaveCheckpoint(6, s.state(6), nil); !errors.Is(err, ErrDamaged) {
-		t.Errorf("SaveCheckpoint: %v", err)
-	}
+	expect.ErrorIs(t, r.SaveCheckpoint(6, s.state(6), nil), ErrDamaged)
 	expect.NoError(t, r.Close())
 	after := snapshot(t, s.dir)
 	delete(before, environmentFile) // Resume adds to it

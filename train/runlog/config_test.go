@@ -33,9 +33,7 @@ func TestConfig(t *testing.T) {
 	}
 	r := expect.Must(Create(filepath.Join(t.TempDir(), "empty"), []byte(" {}"), Environment{}, Options{}))
 	defer r.Close()
-	if got := string(r.Config().JSON); got != "{}" {
-		t.Errorf("empty configuration: %s", got)
-	}
+	expect.Equal(t, "empty configuration", string(r.Config().JSON), "{}")
 }
 
 // TestConfigRefuses checks that what is no configuration is refused before a directory is made.
@@ -58,9 +56,7 @@ func TestConfigRefuses(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "run")
 		_, err := Create(dir, []byte(config), Environment{}, Options{})
 		expect.Error(t, err, want, dir)
-		if _, err := os.Stat(dir); err == nil {
-			t.Errorf("%s: the directory was made", config)
-		}
+		expect.ErrorIs(t, expect.ErrorOf(os.Stat(dir)), os.ErrNotExist)
 	}
 }
 

@@ -118,9 +118,7 @@ func race(t *testing.T, role, dir string, processes int) {
 	winner, lines := 0, make([]string, processes)
 	for i, r := range racers {
 		if lines[i] = r.line(t); lines[i] == "won" {
-			if winner != 0 {
-				t.Error("two processes have the run")
-			}
+			expect.Equal(t, "two processes have the run", winner, 0)
 			winner = r.cmd.Process.Pid
 		}
 	}
@@ -167,9 +165,7 @@ func TestLockedByThisProcess(t *testing.T) {
 		t.Error("files changed")
 	}
 	expect.NoError(t, r.Close())
-	if text := snapshot(t, s.dir)[lockFile]; text != "" {
-		t.Errorf("after Close the lock says %q", text)
-	}
+	expect.Equal(t, "after Close the lock says", snapshot(t, s.dir)[lockFile], "")
 	expect.NoError(t, expect.Must(Resume(s.dir, Options{})).Close())
 }
 
@@ -193,15 +189,9 @@ func TestStaleLock(t *testing.T) {
 	if !errors.As(err, &locked) || !locked.Stale {
 		t.Fatalf("foreign lock: %v", err)
 	}
-	for _, want := range []string{s.dir, "locked by pid 77 on host node-that-died since 2031-02-03T04:05:06Z",
-		"--break-lock"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("message %q lacks %q", err, want)
-		}
-	}
-	if text := snapshot(t, s.dir)[lockFile]; text != foreign {
-		t.Errorf("the lock became %q", text)
-	}
+	expect.Contains(t, err.Error(), s.dir, "locked by pid 77 on host node-that-died since 2031-02-03T04:05:06Z",
+		"--break-lock")
+	expect.Equal(t, "the lock became", snapshot(t, s.dir)[lockFile], foreign)
 	r := expect.Must(Resume(s.dir, Options{BreakLock: true}))
 	if h := r.holder(); h.PID != os.Getpid() || h.Host != host || time.Since(h.Since) > time.Hour {
 		t.Errorf("holder %+v", h)
@@ -236,9 +226,7 @@ func TestClaim(t *testing.T) {
 		t.Errorf("%v stay: %v", left, err)
 	}
 	expect.NoError(t, expect.Must(Create(dir, []byte(`{"task":"lst"}`), Environment{}, Options{})).Close())
-	if _, err := Claim(dir, Options{}); !errors.Is(err, ErrExists) {
-		t.Errorf("%v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(Claim(dir, Options{})), ErrExists)
 	expect.NoError(t, expect.Must(Claim(dir, Options{Force: true})).Close())
 	if r, err := Open(dir); err != nil || string(r.Config().JSON) != `{"task":"lst"}` {
 		t.Errorf("a claim with Force removed the run: %v", err)

@@ -126,9 +126,7 @@ func TestAppendRefuses(t *testing.T) {
 	if err := r.Append(); err != nil {
 		t.Errorf("nothing: %v", err)
 	}
-	if after := snapshot(t, s.dir)[metricsFile]; after != before {
-		t.Errorf("the file became %q", after)
-	}
+	expect.Equal(t, "the file became", snapshot(t, s.dir)[metricsFile], before)
 }
 
 // TestReadMetrics reads into the caller's types, with keys that only later records have, while half
@@ -175,9 +173,7 @@ func TestReadWhileWriting(t *testing.T) {
 	for running := true; running; {
 		select {
 		case err := <-done:
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			running = false
 		default:
 		}
@@ -202,10 +198,7 @@ func FuzzTruncateMetrics(f *testing.F) {
 		r := resumed(t, file)
 		defer r.Close()
 		_, err := r.TruncateMetrics(step)
-		left, readErr := os.ReadFile(r.path(metricsFile))
-		if readErr != nil {
-			t.Fatal(readErr)
-		}
+		left := expect.Must(os.ReadFile(r.path(metricsFile)))
 		if err != nil {
 			if string(left) != file {
 				t.Fatalf("refused (%v), but changed %q to %q", err, file, left)

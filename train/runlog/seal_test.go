@@ -65,9 +65,7 @@ func TestEveryBitOfTheEnd(t *testing.T) {
 	}
 	_, all, _ := strings.Cut(string(replace(t, dir, metricsFile, nil)), "\n")
 	replace(t, dir, metricsFile, []byte(all))
-	if err := readEnd(dir); !errors.Is(err, ErrDamaged) {
-		t.Errorf("without the first record: %v", err)
-	}
+	expect.ErrorIs(t, readEnd(dir), ErrDamaged)
 }
 
 // Probes and results without checksums, which earlier versions wrote, are read.

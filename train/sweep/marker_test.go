@@ -49,9 +49,7 @@ func TestRunsGone(t *testing.T) {
 	if got := finished(t, s, name); !maps.Equal(got, want) {
 		t.Errorf("%s is %q, was %q", name, got, want)
 	}
-	if log := string(expect.Must(os.ReadFile(s.Log(0)))); log != "attempt 1\n" {
-		t.Errorf("the other task: %q", log)
-	}
+	expect.Equal(t, "the other task", string(expect.Must(os.ReadFile(s.Log(0)))), "attempt 1\n")
 }
 
 // The markers of one plan do not count for another: not where its file is gone, and not where
@@ -107,9 +105,7 @@ func TestDamagedMarkers(t *testing.T) {
 	if st = launched(t, s); st.Counts[StateDone] != 3 || st.Counts[StateUnknown] != 1 {
 		t.Errorf("%+v, %+v", st.Counts, st.Troubles())
 	}
-	if _, err := s.ClaimTask(2, false); !errors.Is(err, syscall.EISDIR) {
-		t.Error(err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(s.ClaimTask(2, false)), syscall.EISDIR)
 }
 
 // A failure that cannot be recorded stops the launcher in good order: it says why, and what it had

@@ -1,0 +1,34 @@
+package expect
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+)
+
+// Contains fails unless a text has all of these.
+func Contains(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in %s", part, text)
+		}
+	}
+}
+
+// ErrorIs fails unless errors.Is finds an error in another.
+func ErrorIs(t testing.TB, err, target error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Errorf("error %v, want %v", err, target)
+	}
+}
+
+// Near fails unless two numbers differ by at most a tolerance.
+func Near(t testing.TB, what any, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance) {
+		t.Errorf("%v: %v, want %v", what, got, want)
+	}
+}
