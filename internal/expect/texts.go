@@ -17,12 +17,13 @@ func Contains(t testing.TB, text string, parts ...string) {
 	}
 }
 
-// ErrorIs fails unless errors.Is finds an error in another.
-func ErrorIs(t testing.TB, err, target error) {
+// ErrorIs fails unless errors.Is finds an error in another, which says all of these.
+func ErrorIs(t testing.TB, err, target error, says ...string) {
 	t.Helper()
 	if !errors.Is(err, target) {
 		t.Errorf("error %v, want %v", err, target)
 	}
+	Error(t, err, says...)
 }
 
 // Near fails unless two numbers differ by at most a tolerance.

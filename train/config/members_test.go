@@ -45,10 +45,7 @@ func TestNewMembers(t *testing.T) {
 			t.Errorf("--%s: %v, want %g", flag, got, want)
 		}
 	}
-	if _, err := NewMembers(Member{}, []uint64{1, 2, 3}, given); err == nil ||
-		!strings.Contains(err.Error(), "--lr: 2 values for 3 members") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(NewMembers(Member{}, []uint64{1, 2, 3}, given)), "--lr: 2 values for 3 members")
 }
 
 func TestParseSeeds(t *testing.T) {

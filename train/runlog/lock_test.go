@@ -203,9 +203,7 @@ func TestStaleLock(t *testing.T) {
 func TestLockCause(t *testing.T) {
 	for _, none := range []error{syscall.ENOLCK, syscall.ENOSYS, syscall.EOPNOTSUPP} {
 		err := LockCause(&fs.PathError{Op: "flock", Path: "x", Err: none})
-		if !errors.Is(err, none) || !strings.Contains(err.Error(), "Lustre with flock") {
-			t.Error(err)
-		}
+		expect.ErrorIs(t, err, none, "Lustre with flock")
 	}
 	if err := LockCause(&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}); err != syscall.EACCES {
 		t.Error(err)
@@ -222,9 +220,7 @@ func TestClaim(t *testing.T) {
 		t.Errorf("claimed twice: %v", err)
 	}
 	expect.NoError(t, r.Close())
-	if left, err := os.ReadDir(base); err != nil || len(left) > 0 {
-		t.Errorf("%v stay: %v", left, err)
-	}
+	expect.Equal(t, "files that stay", len(expect.Must(os.ReadDir(base))), 0)
 	expect.NoError(t, expect.Must(Create(dir, []byte(`{"task":"lst"}`), Environment{}, Options{})).Close())
 	expect.ErrorIs(t, expect.ErrorOf(Claim(dir, Options{})), ErrExists)
 	expect.NoError(t, expect.Must(Claim(dir, Options{Force: true})).Close())
@@ -240,13 +236,9 @@ func TestRunsBelow(t *testing.T) {
 		expect.NoError(t, expect.Must(createEmpty(filepath.Join(dir, below))).Close())
 		for _, force := range []bool{false, true} {
 			_, err := Create(dir, []byte("{}"), Environment{}, Options{Force: force})
-			if !errors.Is(err, ErrRunsBelow) || !strings.Contains(err.Error(), below) {
-				t.Errorf("%s: %v", below, err)
-			}
+			expect.ErrorIs(t, err, ErrRunsBelow, below)
 		}
-		if held, err := os.ReadDir(dir); err != nil || len(held) != 1 {
-			t.Errorf("%s: %v %v", below, held, err)
-		}
+		expect.Equal(t, below, len(expect.Must(os.ReadDir(dir))), 1)
 	}
 	dir := t.TempDir()
 	expect.NoError(t, os.Mkdir(filepath.Join(dir, "other"), 0o777))

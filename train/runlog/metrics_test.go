@@ -1,7 +1,6 @@
 package runlog
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -97,20 +96,12 @@ func TestTruncateMetricsRefuses(t *testing.T) {
 	} {
 		r := resumed(t, file)
 		_, err := r.TruncateMetrics(3)
-		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "line 3") ||
-			!strings.Contains(err.Error(), r.path(metricsFile)) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if got, err := os.ReadFile(r.path(metricsFile)); err != nil || string(got) != file {
-			t.Errorf("%s: the file became %q", name, got)
-		}
+		expect.ErrorIs(t, err, ErrDamaged, "line 3", r.path(metricsFile))
+		expect.Equal(t, name, string(expect.Must(os.ReadFile(r.path(metricsFile)))), file)
 	}
 	r := resumed(t, "")
 	expect.NoError(t, os.Remove(r.path(metricsFile)))
-	if _, err := r.TruncateMetrics(3); !errors.Is(err, fs.ErrNotExist) ||
-		!strings.Contains(err.Error(), "up to step 3 is lost") {
-		t.Errorf("file missing: %v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(r.TruncateMetrics(3)), fs.ErrNotExist, "up to step 3 is lost")
 	expect.Must(r.TruncateMetrics(-1)) // at the start there is none
 }
 
@@ -147,9 +138,7 @@ func TestReadMetrics(t *testing.T) {
 	}
 	broken := resumed(t, text(1)+"{\"step\":\n"+text(2))
 	_, err = ReadMetrics[Record](broken.Reader)
-	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "line 2") {
-		t.Errorf("damage: %v", err)
-	}
+	expect.ErrorIs(t, err, ErrDamaged, "line 2")
 }
 
 // TestReadWhileWriting reads a run that another Run is appending to: every reading is a prefix of

@@ -95,10 +95,7 @@ func edited(t *testing.T, dir, old, text string) {
 func TestResultOfEditedConfig(t *testing.T) {
 	dir := simulated(t)
 	edited(t, dir, "lst", "nmar")
-	if err := readEnd(dir); !errors.Is(err, ErrConfigChanged) ||
-		!strings.Contains(err.Error(), filepath.Join(dir, configFile)) {
-		t.Errorf("edited: %v", err)
-	}
+	expect.ErrorIs(t, readEnd(dir), ErrConfigChanged, filepath.Join(dir, configFile))
 	edited(t, dir, "nmar", "lst")
 	edited(t, dir, "\n", "\r\n\t")
 	expect.NoError(t, readEnd(dir))

@@ -192,9 +192,7 @@ func TestForceAndForeignFiles(t *testing.T) {
 	for _, name := range append(foreign, checkpointFile+tempSuffix, resultFile+tempSuffix) {
 		expect.NoError(t, os.WriteFile(filepath.Join(s.dir, name), []byte("x"), 0o666))
 	}
-	if _, err := createEmpty(s.dir); !errors.Is(err, ErrExists) || !strings.Contains(err.Error(), "--force") {
-		t.Errorf("without Force: %v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(createEmpty(s.dir)), ErrExists, "--force")
 	r := expect.Must(Create(s.dir, []byte(`{"new":true}`), Environment{}, Options{Force: true}))
 	want := map[string]bool{configFile: true, environmentFile: true, metricsFile: true, lockFile: true}
 	for _, name := range foreign {

@@ -136,9 +136,7 @@ func TestPlantedFiles(t *testing.T) {
 			c.Release()
 		}
 	}
-	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
-		t.Errorf("%v, %v", left, err)
-	}
+	expect.Equal(t, "files outside", len(expect.Must(os.ReadDir(outside))), 0)
 }
 
 // model holds the expected state of a task.
@@ -289,10 +287,7 @@ func TestCompleteRefusesAnOlderCheckpoint(t *testing.T) {
 	defer c.Release()
 	dir := s.EnsembleDir(0)
 	expect.NoError(t, errors.Join(trainFake(c, 6, 0), os.Remove(filepath.Join(dir, "checkpoint.safetensors"))))
-	if err := c.Complete(); err == nil ||
-		!strings.Contains(err.Error(), "training ended after step 6; remove result.json in "+dir) {
-		t.Error(err)
-	}
+	expect.Error(t, c.Complete(), "training ended after step 6; remove result.json in "+dir)
 	expect.ErrorIs(t, expect.ErrorOf(os.Stat(filepath.Join(s.Dir, runsDir))), os.ErrNotExist)
 }
 

@@ -89,9 +89,8 @@ func TestPlanAndAppend(t *testing.T) {
 			t.Errorf("%+v", added)
 		}
 	}
-	if again, err := os.ReadFile(filepath.Join(dir, planFile)); err != nil || string(again) != string(before) {
-		t.Error("the plan was written though nothing was added")
-	}
+	expect.Equal(t, "plan to which nothing was added", string(expect.Must(os.ReadFile(filepath.Join(dir, planFile)))),
+		string(before))
 
 	// More values append tasks; what was planned keeps its place, members and names, though names
 	// would be others now.
