@@ -91,7 +91,6 @@ func checkModel(c Config, t task) (unsuited, err error) {
 	return unsuited, nil
 }
 
-// sameData reports whether two configurations read the same data.
 func sameData(a, b config.Config) bool {
 	return reflect.DeepEqual(a.TaskConfig, b.TaskConfig) && reflect.DeepEqual(a.DataConfig, b.DataConfig)
 }

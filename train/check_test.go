@@ -34,9 +34,7 @@ func TestCheckModels(t *testing.T) {
 		!strings.Contains(unsuited[3].Error(), "lst has a grid") {
 		t.Errorf("%v", unsuited)
 	}
-	if n := strings.Count(strings.Join(notes, "\n"), "batch: 1000 is more"); n != 1 {
-		t.Errorf("the data were read %d times: %q", n, notes)
-	}
+	expect.Equal(t, notes, strings.Count(strings.Join(notes, "\n"), "batch: 1000 is more"), 1)
 	unsuited = expect.Must(CheckModels(texts(short.Config), "", note))
 	if unsuited[0] == nil || !strings.Contains(unsuited[0].Error(), "--places 9") {
 		t.Errorf("longer inputs than a table has places: %v", unsuited)

@@ -48,7 +48,6 @@ func (e *ensemble) takeSnapshot() error {
 	})
 }
 
-// restoreMember copies a member's part of the snapshot back.
 func (e *ensemble) restoreMember(member int) error {
 	return torchpe.Catch(func() {
 		s := e.snapshot.scope.Child()
@@ -278,10 +277,7 @@ func changedSettings(c *runlog.Checkpoint, now Config, allow []string) ([]string
 	if !ok {
 		return nil, nil
 	}
-	was, err := ParseConfig([]byte(text))
-	if err == nil {
-		err = was.resolveStored()
-	}
+	was, err := parseStored([]byte(text))
 	if err != nil {
 		return nil, fmt.Errorf("%s: the configuration in its metadata: %w", c.Name, err)
 	}

@@ -48,14 +48,17 @@ func (c *Config) Resolve() error {
 	return bad.Err()
 }
 
-// resolveStored resolves the configuration of a stored run, whose attention may be of a form that only
-// earlier versions had.
-func (c *Config) resolveStored() error {
+// parseStored reads and resolves the configuration of a stored run, whose attention may be of a form that
+// only earlier versions had.
+func parseStored(text []byte) (Config, error) {
+	c, err := ParseConfig(text)
 	form := c.Attention
 	c.replaceGoneForm()
-	err := c.Resolve()
+	if err == nil {
+		err = c.Resolve()
+	}
 	c.Attention = form
-	return err
+	return c, err
 }
 
 // replaceGoneForm replaces such a form by the default, from which it differs by rounding.
@@ -233,7 +236,6 @@ func (c Config) criterion() (criterion runlog.Criterion, ok bool) {
 	return criterion, err == nil
 }
 
-// precisionOn returns the precision of products on a device.
 func (c Config) precisionOn(dev torchpe.Device) string {
 	switch {
 	case c.Precision != "":

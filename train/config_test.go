@@ -155,8 +155,6 @@ func TestLaterOptions(t *testing.T) {
 		expect.NoError(t, c.Resolve())
 		expect.Equal(t, fmt.Sprintf("given %q, stored", given),
 			c.PEOptions["rope-proportion"], strings.TrimSuffix(given, "1"))
-		if c.PEOptions["rope-dims"] != "all" {
-			t.Errorf("%v", c.PEOptions)
-		}
+		expect.Equal(t, c.PEOptions, c.PEOptions["rope-dims"], "all")
 	}
 }

@@ -101,7 +101,6 @@ func (e *ensemble) buildModels() (err error) {
 	return nil
 }
 
-// newModel builds the untrained model.
 func (e *ensemble) newModel() (*models.Model, error) {
 	c := e.config
 	encoding, err := c.encoding()

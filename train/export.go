@@ -93,10 +93,7 @@ func readRun(dir string) (Config, *runlog.Checkpoint, error) {
 		return Config{}, nil, err
 	}
 	defer r.Close()
-	c, err := ParseConfig(r.Config().JSON)
-	if err == nil {
-		err = c.resolveStored()
-	}
+	c, err := parseStored(r.Config().JSON)
 	if err != nil {
 		return c, nil, fmt.Errorf("%s: %w", dir, err)
 	}

@@ -48,9 +48,7 @@ func TestExportAndImportGiveTheRunBack(t *testing.T) {
 			}
 			if name == "lst" { // a model that has hardly learned guesses one of four
 				first := memberRecords(t, back, 0)[0]["measures"].(map[string]any)
-				if loss := first["loss"].(float64); math.Abs(loss-math.Log(4)) > 0.5 {
-					t.Errorf("the loss over the puzzles of training is %g, want about log 4", loss)
-				}
+				expect.Near(t, "the loss over the puzzles of training", first["loss"].(float64), math.Log(4), 0.5)
 			}
 			was, now := checkpointOf(t, dir), checkpointOf(t, back)
 			for _, tensor := range was.Tensors {
@@ -109,9 +107,7 @@ func TestImportOfChangedWeights(t *testing.T) {
 		"weights imported from "+path) {
 		t.Errorf("changed %q", changed)
 	}
-	if _, err := Import(twin, back, Options{}); !errors.Is(err, runlog.ErrExists) {
-		t.Errorf("over a run: %v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(Import(twin, back, Options{})), runlog.ErrExists)
 	config := filepath.Join(twin, export.ConfigFile)
 	text := expect.Must(os.ReadFile(config))
 	sum := checkpointOf(t, dir).Metadata["data_sha256"]
@@ -124,9 +120,7 @@ func TestImportOfChangedWeights(t *testing.T) {
 	}
 	expect.NoError(t, errors.Join(os.WriteFile(config, text, 0o666), safetensors.Write(path, f.Tensors[1:], nil)))
 	expect.Error(t, expect.ErrorOf(Import(twin, nowhere, Options{})), "it is missing")
-	if _, err := os.Stat(nowhere); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s was written", nowhere)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(os.Stat(nowhere)), os.ErrNotExist)
 }
 
 // Of a member that diverged, Export says the steps that it made and that it diverged, and Import refuses
@@ -149,9 +143,7 @@ func TestExportOfADivergedMember(t *testing.T) {
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("%v", err)
 	}
-	if _, err := os.Stat(back); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s was written", back)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(os.Stat(back)), os.ErrNotExist)
 	path, said := filepath.Join(twin, export.ConfigFile), fmt.Sprintf(`,"diverged_at_step":%d`, at)
 	text, err := os.ReadFile(path)
 	if err != nil || !bytes.Contains(text, []byte(said)) {
@@ -182,9 +174,7 @@ func TestExampleIsExact(t *testing.T) {
 	text := expect.Must(os.ReadFile(path))
 	expect.NoError(t, os.WriteFile(path, bytes.Replace(text, []byte(`"bf16"`), []byte(`"fp32"`), 1), 0o600))
 	// A finished run whose settings were edited is refused; one without the hash of an earlier version is not.
-	if _, err := Export(dir, 0, t.TempDir()); !errors.Is(err, runlog.ErrConfigChanged) {
-		t.Errorf("edited settings: %v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(Export(dir, 0, t.TempDir())), runlog.ErrConfigChanged)
 	unsealResult(t, dir)
 	if exact := exampleOf(); exact != rounded || !strings.Contains(exact, "output") {
 		t.Errorf("%s, in float32 %s", rounded, exact)
@@ -232,9 +222,7 @@ func TestImportKilledAtEveryOperation(t *testing.T) {
 			sameFinal(t, readFinal(t, back), want)
 			continue
 		}
-		if !errors.Is(err, runlog.ErrNoRun) {
-			t.Errorf("%s: %v", killed, err)
-		}
+		expect.ErrorIs(t, err, runlog.ErrNoRun)
 		switch n % 6 {
 		case 0: // what trains there is no import
 			resume(t, c, back)
@@ -265,7 +253,5 @@ func TestUnfinishedImportIsNotTrained(t *testing.T) {
 	if !errors.As(err, &config) || !strings.Contains(err.Error(), "weights imported from "+twin) {
 		t.Errorf("%v", err)
 	}
-	if _, err := Import(twin, back, Options{Force: true}); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, expect.ErrorOf(Import(twin, back, Options{Force: true})))
 }

@@ -117,7 +117,6 @@ func (e *ensemble) checkRows(from *config.FromConfig) error {
 	return nil
 }
 
-// isOfEncoding reports whether a parameter is one of the encoding's.
 func isOfEncoding(parameter string) bool { return strings.HasPrefix(parameter, "pe.") }
 
 // readFrom returns the checkpoint of a finished run that is as the configuration knows it, and has one member

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,9 +56,7 @@ func TestStartFromRun(t *testing.T) {
 				want = test.table
 			}
 			same := ok && slices.Equal(expect.Must(e.model.Params.Values(p.Name)), expect.Must(was.Float64s()))
-			if same != want {
-				t.Errorf("%s, take %s: %s is that of the run: %v", test.pe, test.take, p.Name, same)
-			}
+			expect.Equal(t, fmt.Sprintf("%s, take %s: %s is that of the run", test.pe, test.take, p.Name), same, want)
 		}
 	}
 	c := from("learn", config.TakeAll)

@@ -49,9 +49,7 @@ func TestOwnLearning(t *testing.T) {
 	start := c
 	start.LimitSteps, start.PEDropout = 1, 0
 	first := floats(t, trained(t, start), "w/pe.table")
-	if !reflect.DeepEqual(first[n:], both[n:]) {
-		t.Error("a table with --pe-lr 0 has changed")
-	}
+	expect.Equal(t, "a table with --pe-lr 0 has changed", first[n:], both[n:])
 	if reflect.DeepEqual(first[:n], both[:n]) {
 		t.Error("a table with a learning rate has not changed")
 	}
@@ -178,7 +176,5 @@ func TestRefusedLearning(t *testing.T) {
 	}
 	c := tiny(t, "t5") // trained parameters, but no table
 	c.PEWarmupSteps, c.Members[0].PELR = new(3), new(1e-4)
-	if err := c.Resolve(); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, c.Resolve())
 }

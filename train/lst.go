@@ -269,7 +269,6 @@ func (t *lstTask) permutationInput(e *ensemble, epoch, at, n int) []hostArray {
 	return []hostArray{{name: "permutations", shape: []int{e.members(), n, width}, ints: permuted}}
 }
 
-// permuteSymbols permutes the symbols of a training batch.
 func (t *lstTask) permuteSymbols(s *torchpe.Scope, in deviceInputs, b *lstBatch) {
 	permuted, ok := in["permutations"]
 	if !ok {
@@ -280,7 +279,6 @@ func (t *lstTask) permuteSymbols(s *torchpe.Scope, in deviceInputs, b *lstBatch)
 	b.target = permuted.In(s).Narrow(2, side+2, side).Gather(2, b.target.Unsqueeze(-1)).Squeeze(2)
 }
 
-// evaluateSizes returns the accuracy at each of Config.EvalTokens.
 func (t *lstTask) evaluateSizes(e *ensemble) ([]accuracy, error) {
 	all := make([]accuracy, len(t.sizes))
 	for i, r := range t.sizes {

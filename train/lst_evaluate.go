@@ -25,10 +25,9 @@ type accuracy struct {
 	predicted   []int64                     // [E,n] classes
 }
 
-// evaluate measures a split.
 func (t *lstTask) evaluate(e *ensemble, r examples) (accuracy, error) {
 	a := accuracy{predicted: make([]int64, e.members()*r.n)}
-	err := t.forward(e, forwardPass{split: r}, func(p piece, logits torchpe.Tensor, _ *models.Trace) {
+	err := t.forward(e, r, func(p piece, logits torchpe.Tensor, _ *models.Trace) {
 		classes := torchpe.Values[int64](logits.Argmax(-1))
 		for m := range e.members() {
 			copy(a.predicted[m*r.n+p.from:], classes[m*p.n:(m+1)*p.n])
@@ -55,7 +54,7 @@ func (t *lstTask) evaluate(e *ensemble, r examples) (accuracy, error) {
 func (t *lstTask) sums(e *ensemble, r examples) (trainSums, error) {
 	sums := newTrainSums(e.members())
 	sums.examples = float64(r.n)
-	err := t.forward(e, forwardPass{split: r}, func(p piece, logits torchpe.Tensor, _ *models.Trace) {
+	err := t.forward(e, r, func(p piece, logits torchpe.Tensor, _ *models.Trace) {
 		target := torchpe.Of(logits.Scope(), e.device,
 			slices.Repeat(r.target[p.from:p.from+p.n], e.members()), e.members(), p.n)
 		losses := torchpe.CrossEntropy(logits, target).Float64s()
@@ -82,24 +81,18 @@ func shareBy[Kind comparable](kinds []Kind, correct []bool) map[Kind]float64 {
 	return shares
 }
 
-// forwardPass is a pass of a whole split through the model.
-type forwardPass struct {
-	split examples
-	trace []string // intermediates to keep
-}
-
 // piece is the examples of one forward pass: n of them, the first of which has number from.
 type piece struct{ from, n int }
 
 // forward runs all examples of a split through the model, piece by piece, with all members on the
-// same examples. use gets the logits [E,n,C] of a piece; what it needs later it must copy.
-func (t *lstTask) forward(e *ensemble, pass forwardPass,
-	use func(p piece, logits torchpe.Tensor, trace *models.Trace)) error {
-	return e.inPieces(pass.split.n, maxEvaluationBatch, func(s *torchpe.Scope, from, n int) {
-		p := piece{from, n}
-		b := t.evaluationBatch(e, s, pass.split, p)
-		trace := newTrace(pass.trace)
-		use(p, pass.split.model(e).Forward(s, b.Input, trace), trace)
+// same examples. use gets the logits [E,n,C] of a piece, and the intermediates that are traced; what it
+// needs later it must copy.
+func (t *lstTask) forward(e *ensemble, r examples,
+	use func(p piece, logits torchpe.Tensor, trace *models.Trace), traced ...string) error {
+	return e.inPieces(r.n, maxEvaluationBatch, func(s *torchpe.Scope, from, n int) {
+		p, trace := piece{from, n}, newTrace(traced)
+		b := t.evaluationBatch(e, s, r, p)
+		use(p, r.model(e).Forward(s, b.Input, trace), trace)
 	})
 }
 
@@ -288,12 +281,10 @@ func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[strin
 	return out.all, map[string]string{"step": fmt.Sprint(step), "puzzles": "validation"}, out.err
 }
 
-// addIntermediates adds the PE tables and attention maps.
 func (t *lstTask) addIntermediates(out *tensorList, e *ensemble) error {
 	kept := map[string]*probe{}
 	r := t.validation
-	pass := forwardPass{r, []string{"pe/*", "attention/*"}}
-	err := t.forward(e, pass, func(part piece, _ torchpe.Tensor, trace *models.Trace) {
+	err := t.forward(e, r, func(part piece, _ torchpe.Tensor, trace *models.Trace) {
 		for _, name := range trace.Names() {
 			x, _ := trace.Get(name)
 			if kept[name] == nil {
@@ -301,7 +292,7 @@ func (t *lstTask) addIntermediates(out *tensorList, e *ensemble) error {
 			}
 			kept[name].put(part.from, part.n, torchpe.Values[float32](x))
 		}
-	})
+	}, "pe/*", "attention/*")
 	for name, p := range kept {
 		addTensor(out, name, p.shape, p.values)
 	}

@@ -59,7 +59,6 @@ func (s *splits) all() []*examples {
 	return all
 }
 
-// load reads or generates the data set of a configuration.
 func load(c Config) (splits, error) {
 	s, err := loadPuzzles(c)
 	if err == nil {
@@ -78,7 +77,6 @@ func load(c Config) (splits, error) {
 	return s, nil
 }
 
-// loadPuzzles reads or generates the puzzles of one side.
 func loadPuzzles(c Config) (splits, error) {
 	var set lst.Dataset
 	var err error
@@ -149,35 +147,25 @@ func (s *splits) addSizes(c Config) error {
 		return nil
 	}
 	if !c.Renames() {
-		s.train.permute(c.Side(), c.Symbols(), nil)
+		s.train.permute(c.Symbols(), nil)
 	}
 	for _, x := range s.all()[1:] {
 		var rng *rand.Rand
 		if c.Renames() {
 			rng = torchpe.Stream(c.DataSeed, "symbols "+x.name)
 		}
-		x.permute(x.side(c), c.Symbols(), rng)
+		x.permute(c.Symbols(), rng)
 	}
 	return nil
 }
 
-// side is the number of rows of a split's puzzles.
-func (x *examples) side(c Config) int {
-	if x.n > 0 {
-		if side, err := lst.SideOf(len(x.symbols) / x.n); err == nil {
-			return side
-		}
-	}
-	return c.Side()
-}
-
 // permute renames the symbols of each puzzle to symbols of the model, with another permutation for each
 // puzzle. Without rng the symbols stay.
-func (x *examples) permute(side, symbols int, rng *rand.Rand) {
-	permuted := make([]int64, side+2)
-	cells := side * side
-	for i := range x.n {
+func (x *examples) permute(symbols int, rng *rand.Rand) {
+	for i, p := range x.puzzles {
+		permuted := make([]int64, p.Cells.Side()+2)
 		drawPermutation(rng, permuted, symbols)
+		cells := len(x.symbols) / x.n
 		for k, token := range x.symbols[i*cells : (i+1)*cells] {
 			x.symbols[i*cells+k] = permuted[token]
 		}

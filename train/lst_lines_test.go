@@ -16,9 +16,7 @@ func TestValidationByLines(t *testing.T) {
 	c.LimitSteps, c.Noise = 20, nil
 	// Of a pool; validation sets have no 3-vector puzzle that two lines decide.
 	pool, _, err := lst.Generate(lst.Options{Train: 120}, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	expect.NoError(t, lst.WriteFiles(lst.File{Path: c.LSTValidation, Puzzles: pool}))
 	dir, result := runTiny(t, c)
 	shape, predicted := probed(t, dir, "prediction/validation")

@@ -234,7 +234,6 @@ func (t *maskedTask) measure(e *ensemble, tables peTables) (measuresFiller, erro
 	}, nil
 }
 
-// notes describes the data.
 func (t *maskedTask) notes() []string {
 	notes := dataNotes(t.data)
 	if n := len(t.split.Train); t.batch > n {

@@ -153,9 +153,7 @@ func TestOldSimulationsAreRefused(t *testing.T) {
 	other.DataSeed++
 	_, err := Run(t.Context(), other, dir, Options{Resume: true, AllowChanged: []string{"data_seed"}})
 	expect.Error(t, err, "trained on other data")
-	if _, err := Run(t.Context(), c, dir, Options{Resume: true}); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, expect.ErrorOf(Run(t.Context(), c, dir, Options{Resume: true})))
 }
 
 // The table is held once: a CPU's tensor of float32 shares its memory, and for one of float64 Go gives it back.

@@ -73,7 +73,6 @@ type networkScores struct {
 	modularity, clustering [][]float64 // [blocks][E]; empty where there is nothing to score
 }
 
-// networkScores scores the PE tables against the known modules.
 func (t *maskedTask) networkScores(p peTables) (s networkScores, err error) {
 	if t.table.Modules == nil {
 		return s, nil

@@ -25,7 +25,6 @@ type source struct {
 	notes    []string
 }
 
-// readSource makes or reads the data of a configuration.
 func readSource(m *config.MaskedConfig, c Config) (source, error) {
 	switch {
 	case m.NMAR != nil:
@@ -98,7 +97,6 @@ func readFiles(m *config.MaskedConfig, c Config) (source, error) {
 	return s, nil
 }
 
-// split holds out data as the configuration asks.
 func (s source) split(c *config.MaskedConfig, seed uint64) (masked.Split, error) {
 	how := c.Split
 	if how == config.AutoSplit {
@@ -158,7 +156,6 @@ func (s source) split(c *config.MaskedConfig, seed uint64) (masked.Split, error)
 	return all, nil
 }
 
-// summary describes the data for the run's result.
 func (s source) summary(split masked.Split, measured int) *runlog.DataSummary {
 	d := &runlog.DataSummary{
 		Frames: s.table.Frames, Tokens: s.table.Tokens,
@@ -176,7 +173,6 @@ func (s source) summary(split masked.Split, measured int) *runlog.DataSummary {
 	return d
 }
 
-// dataNotes describes the data in sentences.
 func dataNotes(d *runlog.DataSummary) []string {
 	text := fmt.Sprintf("data: %d frames of %d tokens, %s of %s; %s",
 		d.Frames, d.Tokens, wording.Count(d.Runs, "run"), wording.Count(d.Subjects, "subject"), d.Split)

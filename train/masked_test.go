@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -110,9 +111,7 @@ func TestMaskedErrorOfAZeroModel(t *testing.T) {
 						}
 					}
 				}
-				if math.Abs(v-sum/n) > 1e-12 {
-					t.Errorf("%s, member %d: training loss %g, want %g", draw, m, v, sum/n)
-				}
+				expect.Near(t, fmt.Sprint("training loss of member ", m, ", ", draw), v, sum/n, 1e-12)
 			}
 		})
 	}

@@ -3,7 +3,6 @@ package train
 import (
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,25 +78,17 @@ func TestProbesKnowTokensAndSubjects(t *testing.T) {
 	attention, _ := probes.Tensor("attention/0")
 	shares := expect.Must(attention.Float64s())
 	for row := range slices.Chunk(shares, 5) { // a mean over frames of shares
-		if sum := row[0] + row[1] + row[2] + row[3] + row[4]; math.Abs(sum-1) > 1e-5 {
-			t.Errorf("attention %v has sum %g, want 1", row, sum)
-		}
+		expect.Near(t, "the sum of attention", float64(row[0]+row[1]+row[2]+row[3]+row[4]), 1, 1e-5)
 	}
 	for m, r := range result.Members { // 40 and 20 frames with the same number of masked tokens each
 		want := r.Measures["test_mse/0.50"]
-		if got := (2*mse[2*m] + mse[2*m+1]) / 3; math.Abs(got-want) > 1e-6*want {
-			t.Errorf("member %d: subjects %v have mean %g, all %g", m, mse[2*m:2*m+2], got, want)
-		}
+		expect.Near(t, fmt.Sprint("member ", m), (2*mse[2*m]+mse[2*m+1])/3, want, 1e-6*want)
 		for _, name := range []string{"modularity", "clustering"} {
 			blocks := slices.Collect(maps.Values(r.Measures.Of(name)))
-			if !(math.Abs(r.Measures.Get(name)-stats.Mean(blocks)) <= 1e-12) {
-				t.Errorf("member %d: %s %g, of blocks %v", m, name, r.Measures.Get(name), blocks)
-			}
+			expect.Near(t, fmt.Sprint("member ", m), r.Measures.Get(name), stats.Mean(blocks), 1e-12)
 		}
 		alone := first.Members[m].Measures["test_mse/0.50"] // the same training, tested on subject 1 alone
-		if math.Abs(mse[2*m]-alone) > 1e-6*alone {
-			t.Errorf("member %d: subject 1 has %g, and alone %g", m, mse[2*m], alone)
-		}
+		expect.Near(t, fmt.Sprint("member ", m), mse[2*m], alone, 1e-6*alone)
 	}
 }
 

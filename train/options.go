@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -69,20 +70,16 @@ func (e *Interrupted) Error() string {
 }
 
 // ConfigError says that no model can be made of a configuration: the encoding does not fit it.
-type ConfigError struct{ err error }
-
-func (e *ConfigError) Error() string { return e.err.Error() }
+type ConfigError struct{ error }
 
 // Unwrap returns what was wrong.
-func (e *ConfigError) Unwrap() error { return e.err }
+func (e *ConfigError) Unwrap() error { return e.error }
 
 // DataError says that the data cannot be read, or is not what the checkpoint was trained on.
-type DataError struct{ err error }
-
-func (e *DataError) Error() string { return e.err.Error() }
+type DataError struct{ error }
 
 // Unwrap returns what was wrong.
-func (e *DataError) Unwrap() error { return e.err }
+func (e *DataError) Unwrap() error { return e.error }
 
 // claimRunDir locks the run directory for a new run, or for one to go on with.
 func claimRunDir(dir string, o Options) (run *runlog.Run, resumed bool, err error) {
@@ -129,15 +126,9 @@ func deviceLost(err error) bool {
 }
 
 func mentionsAny(err error, texts ...string) bool {
-	for _, t := range texts {
-		if strings.Contains(err.Error(), t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(err.Error(), t) })
 }
 
-// withAdvice adds to an error what a user can do.
 func withAdvice(c Config, err error) error {
 	switch {
 	case outOfMemory(err):

@@ -18,7 +18,6 @@ type peTables struct {
 	tokens, width int           // N, D
 }
 
-// peTables copies the present tables to the host.
 func (e *ensemble) peTables() (p peTables, err error) {
 	if e.model.Encoding.Draw().Range > 0 {
 		return p, nil

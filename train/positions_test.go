@@ -172,9 +172,7 @@ func TestPermutedTokensGetTheSameAnswers(t *testing.T) {
 		b := answers(t, placedRun(t, x.scheme, shuffled, x.where, ""))
 		apart := map[bool]int{}
 		for name, v := range a {
-			if math.Abs(v-b[name]) > 1e-10 {
-				t.Errorf("%s, token %s: %g, and %g in another order", x.scheme, name, v, b[name])
-			}
+			expect.Near(t, x.scheme+", token "+name+", and in another order", v, b[name], 1e-10)
 			apart[math.Abs(v-a["t00"]) > 1e-6]++
 		}
 		if apart[true] < 12 {
@@ -247,9 +245,7 @@ func TestChangedPositionsAreRefused(t *testing.T) {
 	expect.NoError(t, os.Remove(c.Positions.File))
 	expect.Error(t, expect.ErrorOf(Run(t.Context(), stored, dir, Options{Resume: true})), "--positions: ")
 	expect.NoError(t, os.WriteFile(c.Positions.File, was, 0o600))
-	if _, err := Run(t.Context(), stored, dir, Options{Resume: true}); err != nil {
-		t.Errorf("the file put back: %v", err)
-	}
+	expect.NoError(t, expect.ErrorOf(Run(t.Context(), stored, dir, Options{Resume: true})))
 }
 
 // Mistakes are found before anything is trained or written; a configuration without positions has
@@ -282,9 +278,7 @@ func TestPositionsMistakes(t *testing.T) {
 	}
 	c := placedRun(t, "rope", shuffled,
 		rows(inOrder16(), "name,at", func(r, c int) string { return fmt.Sprint(10*r + c) }), "order")
-	if _, err := Run(t.Context(), c, filepath.Join(t.TempDir(), "run"), Options{}); err != nil {
-		t.Errorf("ranks, asked for: %v", err)
-	}
+	expect.NoError(t, expect.ErrorOf(Run(t.Context(), c, filepath.Join(t.TempDir(), "run"), Options{})))
 	text, err := tinyMasked(t, "learn").JSON()
 	if err != nil || bytes.Contains(text, []byte(`"positions"`)) {
 		t.Errorf("%s, %v", text, err)

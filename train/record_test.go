@@ -86,9 +86,7 @@ func TestTrainingWithoutABoard(t *testing.T) {
 			t.Errorf("%s: %d records, want %d", kind, n, records)
 		}
 	}
-	if _, err := os.Lstat(filepath.Join(base, "off", "tensorboard")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("with --tensorboard=false: %v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(os.Lstat(filepath.Join(base, "off", "tensorboard"))), fs.ErrNotExist)
 }
 
 func TestCurves(t *testing.T) {

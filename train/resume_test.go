@@ -3,7 +3,6 @@ package train
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -222,9 +221,7 @@ func TestResumeFallsBack(t *testing.T) {
 	expect.NoError(t, os.WriteFile(path, text, 0o666))
 	heard := &listener{}
 	expect.Must(Run(t.Context(), c, dir, Options{Resume: true, Observer: heard}))
-	if len(heard.notices) != 1 {
-		t.Errorf("notices %q, want one about the damaged checkpoint", heard.notices)
-	}
+	expect.Equal(t, heard.notices, len(heard.notices), 1) // about the damaged checkpoint
 	sameFinal(t, readFinal(t, dir), readFinal(t, whole))
 }
 
@@ -298,9 +295,7 @@ func TestResumeRefusesEditedSettings(t *testing.T) {
 	if edits < 40 || refused < 20 {
 		t.Errorf("of %d edited settings %d were compared with the checkpoint", edits, refused)
 	}
-	if now := resume(t, c, dir); now.Members[0].Status != runlog.StatusDone {
-		t.Errorf("%+v", now)
-	}
+	expect.Equal(t, "status", resume(t, c, dir).Members[0].Status, runlog.StatusDone)
 }
 
 // A setting that is allowed to change is used from there on, and recorded.
@@ -370,9 +365,7 @@ func TestResumeNotesAnotherMachine(t *testing.T) {
 	if text := expect.Must(os.ReadFile(path)); bytes.Equal(old, now) || !bytes.Equal(text, now) {
 		t.Errorf("config.json: %s", text)
 	}
-	if !strings.Contains(strings.Join(l.notices, "\n"), `libtorch was "9.`) {
-		t.Errorf("%q", l.notices)
-	}
+	expect.Contains(t, strings.Join(l.notices, "\n"), `libtorch was "9.`)
 	envs := environments(t, dir)
 	if last := envs[len(envs)-1]; len(last.Changed) != 1 || !strings.HasPrefix(last.Changed[0], "libtorch was") {
 		t.Errorf("%q", last.Changed)
@@ -383,16 +376,12 @@ func TestResumeNotesAnotherMachine(t *testing.T) {
 func TestDirectoryFirst(t *testing.T) {
 	dir, c := interrupted(t)
 	c.LSTTrain = []string{"missing.csv"}
-	if _, err := Run(t.Context(), c, dir, Options{}); !errors.Is(err, runlog.ErrExists) {
-		t.Errorf("%v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(Run(t.Context(), c, dir, Options{})), runlog.ErrExists)
 	other := filepath.Join(t.TempDir(), "new")
 	if _, err := Run(t.Context(), c, other, Options{}); err == nil {
 		t.Error("no error")
 	}
-	if _, err := os.Stat(other); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the directory of a run without data stays: %v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(os.Stat(other)), fs.ErrNotExist)
 }
 
 // A resume that is refused leaves the run as it was.
@@ -421,9 +410,7 @@ func TestRefusedResumeChangesNothing(t *testing.T) {
 		if _, err := Run(t.Context(), now, dir, options); err == nil {
 			t.Errorf("%s: the run went on", name)
 		}
-		if read() != before {
-			t.Errorf("%s: the refused run was changed", name)
-		}
+		expect.Equal(t, name, read(), before)
 	}
 }
 

@@ -76,8 +76,7 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 		}
 	}
 	result, err := t.train(ctx, resumed)
-	var interrupted *Interrupted
-	if err != nil && !errors.As(err, &interrupted) {
+	if err != nil && !errors.As(err, new(*Interrupted)) {
 		err = fmt.Errorf("%s: %w", dir, withAdvice(c, err))
 	}
 	return result, err
@@ -402,7 +401,6 @@ func (t *trainer) intervals() intervals {
 	return v
 }
 
-// recordsAt reports whether a record is written after this step.
 func (v intervals) recordsAt(step int) bool { return step == v.total || step%v.recordEvery == 0 }
 
 // checksAt reports whether the host looks for diverged members after this step.

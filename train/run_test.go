@@ -36,9 +36,8 @@ func TestEnsembleEqualsItsMembers(t *testing.T) {
 			alone, own := runTiny(t, one)
 			compareMember(t, fmt.Sprint(name, ", member ", e), checkpointOf(t, together), checkpointOf(t, alone), e)
 			for key, want := range own.Members[0].Measures {
-				if got := result.Members[e].Measures.Get(key); !(math.Abs(got-want) <= 1e-9) {
-					t.Errorf("%s, member %d: %s is %g together and %g alone", name, e, key, got, want)
-				}
+				what := fmt.Sprintf("%s, member %d: %s together and alone", name, e, key)
+				expect.Near(t, what, result.Members[e].Measures.Get(key), want, 1e-9)
 			}
 		}
 	}
@@ -86,9 +85,7 @@ func TestDivergedMemberStops(t *testing.T) {
 	for _, short := range []int{1, 0} { // a run that ends one step before is done
 		c.LimitSteps = bad.DivergedAtStep - short
 		_, result := runTiny(t, c)
-		if (result.Members[0].Status == runlog.StatusDone) != (short == 1) {
-			t.Errorf("diverged at step %d; after %d steps: %+v", bad.DivergedAtStep, c.LimitSteps, result.Members[0])
-		}
+		expect.Equal(t, result.Members[0], result.Members[0].Status == runlog.StatusDone, short == 1)
 	}
 	ck := checkpointOf(t, dir)
 	for _, name := range ck.Names() {

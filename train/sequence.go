@@ -143,7 +143,6 @@ func (t *sequenceTask) newSequences(n, length int) sequences {
 	return s
 }
 
-// put stores an example in a place.
 func (t *sequenceTask) put(s *sequences, place int, e tokenExample) {
 	copy(s.symbols[place*s.tokens:], e.tokens)
 	copy(s.target[place*s.outputs:], e.target)

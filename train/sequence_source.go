@@ -41,7 +41,6 @@ type tokenExample struct {
 	scored         int // of the targets, the first ones
 }
 
-// newTextSource reads the files of task text.
 func newTextSource(c Config) (exampleSource, error) {
 	text, err := sequence.ReadText(c.Sequence.Text)
 	if err != nil {

@@ -57,9 +57,7 @@ func TestLongWarmup(t *testing.T) {
 		"--pe-warmup-steps 13: training ends after 12 steps, when the learning rate has risen to 0.92 of what " +
 			"was asked",
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q", got)
-	}
+	expect.Equal(t, "notes", got, want)
 }
 
 // change sets another value of a setting in one kind of task.
@@ -250,9 +248,8 @@ func TestSettingsAreUsedAsGiven(t *testing.T) {
 					masked++
 				}
 			}
-			if want := int(math.Round(level*float64(tokens))) * len(a.flags) / tokens; masked != want {
-				t.Errorf("level %v: %d of %d tokens masked, want %d", level, masked, len(a.flags), want)
-			}
+			expect.Equal(t, fmt.Sprint("tokens masked at level ", level), masked,
+				int(math.Round(level*float64(tokens)))*len(a.flags)/tokens)
 		}
 	}
 	// One step of SGD without decay from the same start: its length is lr times the gradient's norm.
@@ -276,9 +273,7 @@ func TestSettingsAreUsedAsGiven(t *testing.T) {
 	}
 	near := func(what string, got, want float64) {
 		t.Helper()
-		if math.Abs(got-want) > 1e-6*want {
-			t.Errorf("%s: %v, want %v", what, got, want)
-		}
+		expect.Near(t, what, got, want, 1e-6*want)
 	}
 	free, _ := move(func(*Config) {})
 	for m := range free {

@@ -146,9 +146,7 @@ func TestRenamedBatches(t *testing.T) {
 		task.permuteSymbols(s, places, &b)
 		symbols, target := torchpe.Values[int64](b.Symbols), torchpe.Values[int64](b.target)
 		was, answer := torchpe.Values[int64](plain.Symbols), torchpe.Values[int64](plain.target)
-		if !reflect.DeepEqual(torchpe.Values[int64](b.Probe), torchpe.Values[int64](plain.Probe)) {
-			t.Error("the probe moved")
-		}
+		expect.Equal(t, "the probe moved", torchpe.Values[int64](b.Probe), torchpe.Values[int64](plain.Probe))
 		for p := range len(target) {
 			undo := map[int64]int64{}
 			for i := range 16 {
@@ -220,9 +218,7 @@ func TestRenamedHeldOut(t *testing.T) {
 	}
 	for name, pair := range map[string][2]examples{"validation": {s.validation, was.validation},
 		"iid": {s.iid, was.iid}} {
-		if !slices.Equal(canonical(pair[0], 4), canonical(pair[1], 4)) {
-			t.Errorf("%s: other puzzles than without renaming", name)
-		}
+		expect.Equal(t, name, canonical(pair[0], 4), canonical(pair[1], 4))
 		if slices.Equal(pair[0].symbols, pair[1].symbols) || slices.Max(pair[0].symbols) != 7 ||
 			slices.Max(pair[0].target) < 4 {
 			t.Errorf("%s: symbols up to %d, classes up to %d", name, slices.Max(pair[0].symbols),
@@ -302,9 +298,7 @@ func sizeNumbers(t *testing.T, dir string, result runlog.Result) {
 		}
 	}
 	for _, rec := range records {
-		if len(rec.Measures.Of("tokens")) != 2 {
-			t.Errorf("step %d: %v", rec.Step, rec.Measures.Of("tokens"))
-		}
+		expect.Equal(t, fmt.Sprint("step ", rec.Step), len(rec.Measures.Of("tokens")), 2)
 	}
 }
 

@@ -34,9 +34,7 @@ func apartBy(t *testing.T, table, want []float64, n int, sigma float64) {
 			t.Fatalf("tokens %d and %d are %g apart, want %g", i/n, i%n, got[i]/factor, want[i])
 		}
 	}
-	if norm := frobenius(table); math.Abs(norm-sigma*math.Sqrt(float64(n*d))) > 1e-9 {
-		t.Errorf("norm %g of %d x %d with sigma %g", norm, n, d, sigma)
-	}
+	expect.Near(t, "norm", frobenius(table), sigma*math.Sqrt(float64(n*d)), 1e-9)
 }
 
 // TestStartFromThePuzzlesGrid: rows of the table are as far apart as the cells, and two members have

@@ -50,7 +50,6 @@ func (e *ensemble) compute(v *stepVariant) {
 	}
 }
 
-// settingsAt returns the optimizer's settings of a step.
 func (e *ensemble) settingsAt(step, total int) torchpe.StepSettings {
 	c := e.config
 	set := torchpe.StepSettings{Active: e.active, ClipNorm: c.ClipNorm}
@@ -110,7 +109,6 @@ func (e *ensemble) writeInputs(in stepInputs) (v *stepVariant, err error) {
 	return v, err
 }
 
-// variantOf returns the step for inputs of these shapes.
 func (e *ensemble) variantOf(in stepInputs) *stepVariant {
 	key := in.shapes()
 	v := e.buffers.variants[key]
@@ -413,7 +411,6 @@ func (p *prefetcher) get(step int) stepInputs {
 	return in
 }
 
-// begin starts on the inputs of a step.
 func (p *prefetcher) begin(step int) {
 	made := make(chan stepInputs, 1)
 	p.made, p.next = made, step

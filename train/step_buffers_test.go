@@ -2,6 +2,7 @@ package train
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -72,9 +73,7 @@ func readState(t *testing.T, e *ensemble) (weights []float64, sums trainSums, st
 	if err == nil {
 		stopped, _, err = e.buffers.divergedAt()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	s := torchpe.NewScopeNoGrad()
 	defer s.Close()
 	return e.model.Params.Flat(s).Float64s(), sums, stopped
@@ -241,9 +240,7 @@ func TestRecordedStepsOutOfMemory(t *testing.T) {
 			expect.NoError(t, e.step(step, 33))
 			for _, v := range e.buffers.variants {
 				// of the runs since the last recording, the fourth is recorded
-				if (v.graph != nil) != (v.runs > eagerRuns) {
-					t.Errorf("after step %d: recorded %v, in run %d", step, v.graph != nil, v.runs)
-				}
+				expect.Equal(t, fmt.Sprint("recorded after step ", step), v.graph != nil, v.runs > eagerRuns)
 			}
 		}
 		return readState(t, e)
@@ -260,9 +257,7 @@ func TestPrefetcher(t *testing.T) {
 		return stepInputs{examples: step}
 	}}
 	for _, step := range []int{0, 1, 2, 7, 8, 3, 3, 0, 4} {
-		if got := p.get(step); got.examples != step {
-			t.Errorf("step %d: the inputs are those of step %d", step, got.examples)
-		}
+		expect.Equal(t, "inputs", p.get(step).examples, step)
 	}
 	p.wait()
 	if last > 4+2 {

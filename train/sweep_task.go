@@ -18,14 +18,12 @@ import (
 
 // TaskStoppedError says that the task of a sweep was stopped before its end; its state is saved.
 type TaskStoppedError struct {
+	error
 	Cancelled bool // the sweep was cancelled; else the context ended
-	err       error
 }
 
-func (e *TaskStoppedError) Error() string { return e.err.Error() }
-
 // Unwrap returns why and where training stopped.
-func (e *TaskStoppedError) Unwrap() error { return e.err }
+func (e *TaskStoppedError) Unwrap() error { return e.error }
 
 // RunTask trains a claimed task of a sweep, from its last checkpoint where there is one, and gives
 // the claim up: done, failed, or with a TaskStoppedError stopped. It resumes whatever the options
@@ -60,7 +58,7 @@ func RunTask(ctx context.Context, claim *sweep.Claim, c Config, o Options) error
 			why = "cancelled"
 		}
 		interrupted.next = "torchpe sweep resume " + wording.Quote(claim.Dir)
-		return &TaskStoppedError{Cancelled: cancelled, err: errors.Join(claim.Stop(why), err)}
+		return &TaskStoppedError{Cancelled: cancelled, error: errors.Join(claim.Stop(why), err)}
 	}
 	if err == nil || errors.Is(err, runlog.ErrComplete) { // complete: a worker died between training and splitting
 		if err = claim.Complete(); err == nil {
@@ -72,9 +70,8 @@ func RunTask(ctx context.Context, claim *sweep.Claim, c Config, o Options) error
 
 // failureReason returns the reason class of an error: see sweep.Failure.
 func failureReason(err error) string {
-	var data *DataError
 	switch {
-	case errors.As(err, &data):
+	case errors.As(err, new(*DataError)):
 		return sweep.ReasonData
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
 		return sweep.ReasonDisk
@@ -96,7 +93,6 @@ type heartbeats struct {
 	first, step, total atomic.Int64
 }
 
-// Started notes the step at which the attempt begins.
 func (h *heartbeats) Started(done, total int) {
 	h.first.Store(int64(done))
 	h.step.Store(int64(done))
@@ -104,7 +100,6 @@ func (h *heartbeats) Started(done, total int) {
 	h.Observer.Started(done, total)
 }
 
-// Stepped notes a step.
 func (h *heartbeats) Stepped(done int) {
 	h.step.Store(int64(done))
 	h.Observer.Stepped(done)

@@ -44,9 +44,7 @@ func TestTangentKernelOfLinearModel(t *testing.T) {
 				for h := range hidden {
 					want += out * dot(um[h*in:(h+1)*in], xi) * dot(um[h*in:(h+1)*in], xj)
 				}
-				if got := kernels[m][i*n+j]; math.Abs(got-want) > 1e-10*math.Abs(want)+1e-12 {
-					t.Errorf("member %d: K[%d,%d] = %g, want %g", m, i, j, got, want)
-				}
+				expect.Near(t, fmt.Sprint("member ", m), kernels[m][i*n+j], want, 1e-10*math.Abs(want)+1e-12)
 			}
 		}
 	}
@@ -54,9 +52,7 @@ func TestTangentKernelOfLinearModel(t *testing.T) {
 
 func TestAlignment(t *testing.T) {
 	a := []float64{2, 1, 1, 3}
-	if got := alignment(a, []float64{4, 2, 2, 6}); math.Abs(got-1) > 1e-15 {
-		t.Errorf("of a kernel and its double: %g, want 1", got)
-	}
+	expect.Near(t, "of a kernel and its double", alignment(a, []float64{4, 2, 2, 6}), 1, 1e-15)
 	expect.Equal(t, "of kernels that share nothing", alignment([]float64{1, 0, 0, 0}, []float64{0, 0, 0, 1}), 0)
 }
 
@@ -83,16 +79,12 @@ func TestTangentAlignments(t *testing.T) {
 		}
 		return out
 	}
-	if still := of(1e-12, 0.2); math.Abs(still[0]-1) > 1e-6 {
-		t.Errorf("without training %g, want 1", still[0])
-	}
+	expect.Near(t, "without training", of(1e-12, 0.2)[0], 1, 1e-6)
 	alone, both := of(1e-2, 0.2), of(1e-2, 0.2, 2)
 	if alone[0] > 0.99 || alone[0] < -1 {
 		t.Errorf("after training %g, want less than 1", alone[0])
 	}
-	if math.Abs(alone[0]-both[0]) > 1e-9 {
-		t.Errorf("alone %g, beside another %g", alone[0], both[0])
-	}
+	expect.Near(t, "alone, and beside another", alone[0], both[0], 1e-9)
 }
 
 // The PE's motion is that between the tables of the start and those in the probes; its truth is
@@ -126,9 +118,7 @@ func TestPEMotion(t *testing.T) {
 			t.Errorf("block %d: cosine %g at the start, %g and %g without training", i,
 				far["pe_start_cosine"+block], start, cosine)
 		}
-		if math.Abs(cosine) > 5/math.Sqrt(16*float64(c.DModel)) {
-			t.Errorf("block %d: cosine %g of random numbers with 2d-fixed", i, cosine)
-		}
+		expect.Near(t, "cosine of random numbers with 2d-fixed", cosine, 0, 5/math.Sqrt(16*float64(c.DModel)))
 	}
 	if s := still["pe_gradient_share"]; !(s > 0 && s < 1) {
 		t.Errorf("the PE's share of the gradient is %g, want in (0,1)", s)

@@ -27,10 +27,8 @@ type taskMaker struct {
 // taskMakers has the makers by the name of the task. The file of a task adds its own.
 var taskMakers = map[string]taskMaker{}
 
-// maker returns the maker of the configuration's task.
 func (c Config) maker() taskMaker { return taskMakers[c.Facts().Name] }
 
-// newTask reads or generates the data of a configuration.
 func newTask(c Config) (task, error) { return c.maker().read(c) }
 
 // dataset describes the data of a task to newEnsemble, and identifies it for checkpoints.

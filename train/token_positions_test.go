@@ -17,8 +17,7 @@ func TestFindPositions(t *testing.T) {
 		found := func(heldOut float64) TokenPositions {
 			c := lineOfTokens(t, heldOut)
 			c.PE, c.PEInit = "learn", init
-			p := expect.Must(FindPositions(c))
-			return p
+			return expect.Must(FindPositions(c))
 		}
 		p := found(1)
 		if p.Names[3] != "t3" || !strings.Contains(p.Note, "training frames") || strings.Contains(p.Note, "start") ||
@@ -35,9 +34,7 @@ func TestFindPositions(t *testing.T) {
 		}
 		other := found(-7)
 		for i, at := range other.Coordinates {
-			if at[0] != p.Coordinates[i][0] {
-				t.Errorf("%s: token %d moved with held-out samples", init, i)
-			}
+			expect.Equal(t, init, at[0], p.Coordinates[i][0])
 		}
 	}
 	c := tiny(t, "learn")

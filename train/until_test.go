@@ -71,9 +71,7 @@ func TestUntil(t *testing.T) {
 			t.Errorf("member %d has other weights beside another than alone", m)
 		}
 	}
-	if len(steps) != 2 {
-		t.Errorf("both members stop after steps %v: the test shows nothing", steps)
-	}
+	expect.Equal(t, fmt.Sprint("both members stop after steps ", steps), len(steps), 2)
 	expect.Equal(t, "the run ended after step",
 		checkpointOf(t, dir).Step, max(result.Members[0].Steps, result.Members[1].Steps))
 	parts := filepath.Join(t.TempDir(), "parts")
@@ -206,8 +204,6 @@ func TestUntilThatIsNeverMet(t *testing.T) {
 			continue
 		}
 		expect.Error(t, err, "--until", c.want)
-		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("--until %s: %s was written", c.until, dir)
-		}
+		expect.ErrorIs(t, expect.ErrorOf(os.Stat(dir)), os.ErrNotExist)
 	}
 }

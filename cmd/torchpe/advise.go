@@ -231,8 +231,7 @@ func candidates(given []sweep.Axis) ([]sweep.Point, error) {
 	if encodings := &axes[0]; !slices.Contains(encodings.Values, noEncoding) {
 		encodings.Values = append(encodings.Values, noEncoding)
 	}
-	points, err := spec.Points()
-	return points, err
+	return spec.Points()
 }
 
 // suited returns the candidates of which models can be made and measured on the data, whose SHA-256 is

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"torchpe/internal/expect"
 	"torchpe/report/advice"
 	"torchpe/train/sweep"
 )
@@ -35,9 +35,7 @@ func TestAdvise(t *testing.T) {
 	out := says(t, dir, line+"--steps 20", 0, "learn-1.0", "rope", "nope", "without a model: conditional Gaussian",
 		"a/advice/index.html")
 	page := readText(t, filepath.Join(dir, "a", "advice", "index.html"))
-	if !strings.Contains(page, "Held-out error during training") {
-		t.Error("the page has no curves")
-	}
+	expect.Contains(t, page, "Held-out error during training")
 	var a advice.Advice
 	if saysJSON(t, dir, line+"--budget 100h", &a); !strings.Contains(out, a.Text) {
 		t.Errorf("again: %s", a.Text)
@@ -50,9 +48,7 @@ func TestAdvise(t *testing.T) {
 	says(t, dir, line+"--steps 30", exitUsage, "a has runs of other settings")
 	change := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 	}
 	change(os.WriteFile(filepath.Join(dir, "x.csv"), []byte(ownTable(1)), 0o666))
 	says(t, dir, line+"--steps 20", exitUsage, "the content of the data has changed: give another --out")
@@ -92,9 +88,7 @@ func TestAdviseCandidates(t *testing.T) {
 				found = append(found, run[1])
 			}
 		}
-		if got := strings.Join(found, " "); got != c.want {
-			t.Errorf("%v: %s; want %s\n%s", c.flags, got, c.want, out)
-		}
+		expect.Equal(t, c.flags, strings.Join(found, " "), c.want)
 	}
 }
 
@@ -102,13 +96,13 @@ func TestAdviseCandidates(t *testing.T) {
 // is said to be.
 func TestAdviseBudget(t *testing.T) {
 	line := "advise --task nmar --workers 1 --pe rope,learn-1 --budget 2m --dry-run" + tinyModel
-	out, errs, code := here(t, t.TempDir(), append(strings.Fields(line), "--json")...)
 	var e sweep.Estimate
-	if err := json.Unmarshal([]byte(out), &e); err != nil || code != 0 || len(e.Steps) != 1 ||
-		3600*e.Hours < 80 || 3600*e.Hours > 150 || e.RecordHours <= 0 || strings.Count(errs, "timing a step of") != 1 {
-		t.Errorf("%d, %v: %s%s", code, err, out, errs)
+	errs := saysJSON(t, t.TempDir(), line, &e)
+	if len(e.Steps) != 1 || 3600*e.Hours < 80 || 3600*e.Hours > 150 || e.RecordHours <= 0 ||
+		strings.Count(errs, "timing a step of") != 1 {
+		t.Errorf("%+v: %s", e, errs)
 	}
-	out = says(t, t.TempDir(), line, 0)
+	out := says(t, t.TempDir(), line, 0)
 	if !regexp.MustCompile(`with 1 worker, timed on \S+; \d+ steps a model.* not the start`).MatchString(out) {
 		t.Error(out)
 	}

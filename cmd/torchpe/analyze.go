@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/atomicfile"
 	"torchpe/report/analysis"
 )
 
@@ -27,7 +28,6 @@ A number that has no value is a dash, and null with --json.`,
 	return cmd
 }
 
-// newMeasureCommand returns the subcommand of a measure.
 func newMeasureCommand(m analysis.Measure) *cobra.Command {
 	var in analysis.Input
 	to := destination{endings: m.Extensions}
@@ -46,7 +46,7 @@ func newMeasureCommand(m analysis.Measure) *cobra.Command {
 			return r, err
 		}
 		if in.Out != "" {
-			r.files = to.holding(bytesOf(report.File))
+			r.files = to.holding(atomicfile.Text(report.File))
 		}
 		r.value, r.notes = report.JSON, in.Notes
 		r.print = func(w io.Writer) { printReport(w, in, report) }

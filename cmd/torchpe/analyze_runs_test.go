@@ -55,9 +55,7 @@ func TestAnalyzeMaskedRun(t *testing.T) {
 		d.Data[225+1] != second["distances"].([]any)[0].([]any)[1] || d.Data[1] == d.Data[226] {
 		t.Errorf("%v, %v", d.Shape, err)
 	}
-	if maps := analyzeIn(t, dir, "map", "run")["models"].([]any); len(maps) != 2 {
-		t.Errorf("a map of %d of 2 members", len(maps))
-	}
+	expect.Equal(t, "maps", len(analyzeIn(t, dir, "map", "run")["models"].([]any)), 2)
 	if m := model(t, analyzeIn(t, dir, "map", "run", "--member", "1")); len(m["modules"].([]any)) != 15 ||
 		m["pe"] != "learn-2.0" {
 		t.Errorf("map: %v", m)
@@ -104,9 +102,7 @@ func TestAnalyzeLSTRuns(t *testing.T) {
 	for i := range byForm {
 		f, r := byForm[i].(map[string]any), byRun[i].(map[string]any)
 		for _, key := range []string{"raw", "norm_matched", "disparity"} {
-			if math.Abs(f[key].(float64)-r[key].(float64)) > 1e-5 {
-				t.Errorf("member %d: %s is %v by the closed form and %v by the run", i, key, f[key], r[key])
-			}
+			expect.Near(t, fmt.Sprint("member ", i), f[key].(float64), r[key].(float64), 1e-5)
 		}
 	}
 	// A member is held against that of its seed; where there is none, against the first, with a
@@ -227,9 +223,7 @@ func TestAnalyzeDamagedRun(t *testing.T) {
 		says(t, dir, "analyze rank runs/learned", exitUsage, want)
 		if name == "config.json" {
 			_, listed, _ := here(t, dir, "runs", "list", "runs")
-			if !strings.Contains(listed, want) {
-				t.Errorf("runs list: no %q in %s", want, listed)
-			}
+			expect.Contains(t, listed, want)
 		}
 		expect.NoError(t, os.WriteFile(path, []byte(before), 0o666))
 	}
@@ -269,8 +263,7 @@ func projectionsAsFiles(t *testing.T, dir string) {
 	var tensors []safetensors.Tensor
 	for i, name := range []string{"query", "key"} {
 		from := (member*3 + i) * d * d
-		one := expect.Must(safetensors.New(name, []int{d, d}, values[from:from+d*d]))
-		tensors = append(tensors, one)
+		tensors = append(tensors, expect.Must(safetensors.New(name, []int{d, d}, values[from:from+d*d])))
 	}
 	expect.NoError(t, safetensors.Write(filepath.Join(dir, "projections.safetensors"), tensors, nil))
 	block := func(args ...string) any {

@@ -122,7 +122,6 @@ func (f *benchFlags) measure(c train.Config) (benchedScheme, error) {
 	return benchedScheme{f.config.preset, c.PE, b}, err
 }
 
-// print prints the measurements as text.
 func (b benchedScheme) print(w io.Writer) {
 	fmt.Fprintf(w, "%s %s: %s, batch %d, %s, %s: %.1f ms a step (shortest %.1f), %.0f MB at most\n",
 		b.Preset, b.PE, wording.Count(b.Members, "member"), b.Batch, b.Device,

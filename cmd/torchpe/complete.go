@@ -68,7 +68,6 @@ var optionChoices = sync.OnceValue(func() map[string]func() []string {
 	return choices
 })
 
-// schemeNames lists the encodings, each with its summary.
 func schemeNames() (names []string) {
 	for _, s := range pe.Schemes() {
 		names = append(names, s.Name+"\t"+s.About().Summary)

@@ -1,9 +1,10 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // completed returns what a shell would offer for the last of some words, without the descriptions.
@@ -43,8 +44,6 @@ func TestCompletion(t *testing.T) {
 		{"analyze map --method |", "pca mds"},
 	} {
 		words := strings.Split(strings.TrimSuffix(c.words, "|"), " ")
-		if got := completed(t, words...); !slices.Equal(got, strings.Fields(c.want)) {
-			t.Errorf("%s: %q, want %q", c.words, got, c.want)
-		}
+		expect.Equal(t, c.words, completed(t, words...), strings.Fields(c.want))
 	}
 }

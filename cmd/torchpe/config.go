@@ -156,7 +156,6 @@ func (f *configFlags) apply(base train.Config) (c train.Config, notes []string, 
 	return c, notes, err
 }
 
-// put puts flags over base and resolves it.
 func (f *configFlags) put(base train.Config, given map[string]bool) (train.Config, error) {
 	c := train.Config{Config: base.Clone()}
 	var bad []error
@@ -186,10 +185,7 @@ func (f *configFlags) put(base train.Config, given map[string]bool) (train.Confi
 		}
 	}
 	c.PEOptions = options
-	if err := errors.Join(append(bad, c.Resolve())...); err != nil {
-		return c, err
-	}
-	return c, nil
+	return c, errors.Join(append(bad, c.Resolve())...)
 }
 
 // setPuzzles gives the files in the folder of --lst to the flags that it stands for.
@@ -204,7 +200,6 @@ func (f *configFlags) setPuzzles() error {
 	return f.own.Set(config.LSTValidation, validation)
 }
 
-// hasOption reports whether an encoding has an option.
 func hasOption(encoding, option string) bool {
 	scheme, err := pe.Find(encoding)
 	return err == nil && slices.ContainsFunc(scheme.Options, func(o pe.Option) bool { return o.Name == option })

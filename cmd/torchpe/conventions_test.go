@@ -22,9 +22,7 @@ func TestExitCodesOnTheirPage(t *testing.T) {
 	for _, e := range exitCodes {
 		table += fmt.Sprintf("| %d | %s |\n", e.code, e.means)
 	}
-	if !strings.Contains(string(page), table) {
-		t.Errorf("docs/command-line.md has another table than\n%s", table)
-	}
+	expect.Contains(t, string(page), table)
 }
 
 // docs/command-line.md lists the commands without --json.
@@ -77,9 +75,7 @@ func TestDoctorStrict(t *testing.T) {
 		if len(system.Problems) > 0 {
 			want = exitFailed
 		}
-		if code := exitStatus(failure); code != want {
-			t.Errorf("%s: exit code %d with the problems %q", setup, code, system.Problems)
-		}
+		expect.Equal(t, setup, exitStatus(failure), want)
 	}
 }
 

@@ -79,7 +79,6 @@ func printInfos(w io.Writer, infos []*series.Info) {
 		"shape", "axes", "array", "NaN or infinite", "range", "type", "format", "hemispheres", "names")
 }
 
-// printProse prints lines, wrapped at the width of the terminal.
 func printProse(w io.Writer, lines []string) {
 	for _, line := range lines {
 		if width := table.Width(w); width > 0 {

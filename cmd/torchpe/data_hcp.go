@@ -51,7 +51,6 @@ func seriesFolder(cmd *cobra.Command) *destination {
 	return to
 }
 
-// writeFolder writes series as a folder and describes it.
 func writeFolder(to *destination, f series.Folder, notes []string) (r result, err error) {
 	f.Dir, f.Force = to.path, to.force
 	runs, frames, tokens := len(f.Set.Runs), f.Set.Frames, f.Set.Tokens

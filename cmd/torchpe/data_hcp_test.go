@@ -24,8 +24,7 @@ import (
 // 8.
 func seriesFixture(t *testing.T, name string) string {
 	t.Helper()
-	path := expect.Must(filepath.Abs(filepath.Join("..", "..", "data", "series", "testdata", name)))
-	return path
+	return expect.Must(filepath.Abs(filepath.Join("..", "..", "data", "series", "testdata", name)))
 }
 
 func TestDataInfo(t *testing.T) {
@@ -164,9 +163,7 @@ func TestHCPConvertKeepsSubjectsApart(t *testing.T) {
 	}
 	const convert = "data hcp convert p_01.npy p01.npy --tokens 6 --out out --force"
 	says(t, dir, convert, exitFailed, `"p_01" and "p01"`)
-	if _, err := os.Stat(filepath.Join(dir, "out")); !os.IsNotExist(err) {
-		t.Error(err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(os.Stat(filepath.Join(dir, "out"))), os.ErrNotExist)
 	says(t, dir, convert+" --subjects s.csv", 0)
 	if found, _ := filepath.Glob(filepath.Join(dir, "out", "sub-[ab]_run-1.npy")); len(found) != 2 {
 		t.Errorf("%v", found)

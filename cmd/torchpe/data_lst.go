@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"torchpe/data/lst"
 )
@@ -26,12 +25,6 @@ Files are CSV with the columns ID, LST_num, condition, puzzles, solutions; a puz
 16 digits row by row: 0 blank, 1-4 symbol, 5 probe (of side N: 0, 1-N, N+1). ID and
 LST_num are not read.`,
 	}, newLSTGenerateCommand(), newLSTCheckCommand())
-}
-
-// sideFlag declares --side.
-func sideFlag(fl *pflag.FlagSet, to *int) {
-	*to = lst.Side
-	fl.Var(bounded{to, lst.Side - 1, 2 * lst.Side}, "side", "rows and columns of a puzzle, 3 to 8")
 }
 
 // lstGenerateFlags holds the flags of "torchpe data lst generate".
@@ -66,7 +59,7 @@ not checked there. "torchpe train --lst-side" reads them, and without files gene
 	}
 	fl, o := cmd.Flags(), &f.options
 	fl.Uint64Var(&f.seed, "seed", 0, "seed, 0 to 2^64-1")
-	sideFlag(fl, &o.Side)
+	fl.Var(bounded{&o.Side, lst.Side - 1, 2 * lst.Side}, "side", "rows and columns of a puzzle, 3 to 8")
 	fl.Var(bounded{&o.Train, 1, lst.MaxPuzzles}, "train",
 		"training puzzles; training later holds out a tenth of them as the IID test set")
 	fl.Var(bounded{&o.Validation, 1, lst.MaxPuzzles}, "validation", "validation puzzles")
@@ -157,7 +150,6 @@ func lstSets(trainFiles []string, validationFile string, seed uint64) (train, va
 	return train, validation, err
 }
 
-// printLSTReport prints a report as two tables and the problems.
 func printLSTReport(w io.Writer, r lst.Report) {
 	head, rows := r.Counts()
 	printTable(w, head, rows)

@@ -39,7 +39,6 @@ type nmarFlags struct {
 	to      destination // of generate
 }
 
-// add declares the flags.
 func (f *nmarFlags) add(cmd *cobra.Command) {
 	f.options = nmar.DefaultOptions()
 	fl, o := cmd.Flags(), &f.options
@@ -98,14 +97,13 @@ func (f *nmarFlags) run(*call) (r result, err error) {
 	return f.describe(s), nil
 }
 
-// write writes the series and the modules.
 func (f *nmarFlags) write(s *nmar.Simulation) error {
 	if err := os.MkdirAll(f.to.path, 0o777); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
 	series, modules := s.CSV()
-	return atomicfile.WriteAll(atomicfile.File{Path: f.to.file("series.csv"), Body: bytesOf(series)},
-		atomicfile.File{Path: f.to.file("modules.csv"), Body: bytesOf(modules)})
+	return atomicfile.WriteAll(atomicfile.File{Path: f.to.file("series.csv"), Body: atomicfile.Text(series)},
+		atomicfile.File{Path: f.to.file("modules.csv"), Body: atomicfile.Text(modules)})
 }
 
 // describe describes the network, with advice if it is not stable.
@@ -152,7 +150,6 @@ func (f *nmarFlags) describe(s *nmar.Simulation) (r result) {
 	return r
 }
 
-// orderText lists the modules of the first nodes.
 func orderText(labels []int) string {
 	const most = 15
 	text := strings.Trim(fmt.Sprint(labels[:min(most, len(labels))]), "[]")

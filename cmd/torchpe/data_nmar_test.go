@@ -30,8 +30,7 @@ func TestNMARFiles(t *testing.T) {
 	}
 	saysJSON(t, ".", line, &described)
 	read := func(name string) [][]string {
-		rows := expect.Must(csv.NewReader(strings.NewReader(readText(t, filepath.Join(dir, name)))).ReadAll())
-		return rows
+		return expect.Must(csv.NewReader(strings.NewReader(readText(t, filepath.Join(dir, name)))).ReadAll())
 	}
 	series, modules := read("series.csv"), read("modules.csv")
 	if len(series) != 3001 || described.Frames != 3000 || len(modules) != 7 {

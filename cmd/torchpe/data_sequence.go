@@ -38,45 +38,29 @@ func newSequenceListCommand() *cobra.Command {
 	})
 }
 
-// drawnFlags holds the flags of commands that draw sequences.
-type drawnFlags struct {
-	count, length int
-	seed          uint64
-}
-
-// add declares the flags.
-func (f *drawnFlags) add(cmd *cobra.Command, count int) {
-	f.count, f.length = count, 10
-	cmd.Flags().Var(bounded{&f.count, 1, math.MaxInt}, "count", "examples")
-	cmd.Flags().Var(bounded{&f.length, 1, math.MaxInt}, "length", "length of the inputs")
-	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "seed")
-}
-
-// draw returns examples of a task.
-func (f *drawnFlags) draw(name string) (t sequence.Task, examples []sequence.Example, err error) {
-	if t, err = sequence.Find(name); err != nil {
-		return t, nil, usageError{err}
-	}
-	return t, t.DrawMany(f.count, f.length, f.seed), nil
-}
-
 func newSequenceShowCommand() *cobra.Command {
-	var f drawnFlags
+	count, length := 5, 10
 	cmd := &cobra.Command{
 		Use:     "show TASK",
 		Short:   "Show examples of a task",
 		Example: "  torchpe data sequence show missing-duplicate --length 9",
 	}
-	f.add(cmd, 5)
+	fl := cmd.Flags()
+	fl.Var(bounded{&count, 1, math.MaxInt}, "count", "examples")
+	fl.Var(bounded{&length, 1, math.MaxInt}, "length", "length of the inputs")
+	seed := fl.Uint64("seed", 0, "seed")
 	return leaf(cmd, func(c *call) (result, error) {
-		t, examples, err := f.draw(c.args[0])
+		t, err := sequence.Find(c.args[0])
+		if err != nil {
+			return result{}, usageError{err}
+		}
 		type example struct {
 			Input  string `json:"input"`
 			Output string `json:"output"`
 			Scored int    `json:"scored"`
 		}
 		var all []example
-		for _, e := range examples {
+		for _, e := range t.DrawMany(count, length, *seed) {
 			all = append(all, example{t.Text(e.Input), t.OutputText(e.Output), e.Scored})
 		}
 		return result{value: all, print: func(w io.Writer) {
@@ -84,6 +68,6 @@ func newSequenceShowCommand() *cobra.Command {
 			for _, e := range all {
 				fmt.Fprintf(w, "%s -> %s\n", e.Input, e.Output)
 			}
-		}}, err
+		}}, nil
 	})
 }

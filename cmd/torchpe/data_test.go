@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,10 +16,7 @@ import (
 // skipped.
 func publishedLST(t *testing.T) (train []string, validation string) {
 	t.Helper()
-	dir := os.Getenv("TORCHPE_LST")
-	if dir == "" {
-		dir = "../../../shared/lst"
-	}
+	dir := cmp.Or(os.Getenv("TORCHPE_LST"), "../../../shared/lst")
 	validation = filepath.Join(dir, "puzzle_data_original.csv")
 	if _, err := os.Stat(validation); err != nil {
 		t.Skipf("the published puzzles are not here (set TORCHPE_LST to their directory): %v", err)
@@ -121,9 +119,7 @@ func TestLSTGenerate(t *testing.T) {
 	// Files are overwritten on request only; the same flags give the same bytes.
 	says(t, ".", line+large, exitUsage, "train.csv exists: choose another --out or pass --force")
 	says(t, ".", line+large+" --force", 0, "wrote 60 puzzles of side 4 to "+summary.Train)
-	if readSets(t, dir) != first {
-		t.Error("the same flags gave other bytes")
-	}
+	expect.Equal(t, "the same flags gave other bytes", readSets(t, dir), first)
 	if says(t, ".", line+"1 --force", 0); readSets(t, dir) == first {
 		t.Error("another seed gave the same bytes")
 	}
@@ -167,9 +163,7 @@ func TestDataSequence(t *testing.T) {
 		t.Error(out)
 	}
 	out := says(t, ".", "data sequence show reverse-string --length 3 --count 2", 0)
-	if strings.Count(out, " -> ") != 2 {
-		t.Error(out)
-	}
+	expect.Equal(t, out, strings.Count(out, " -> "), 2)
 }
 
 // A command that only holds others shows them.

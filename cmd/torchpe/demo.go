@@ -51,7 +51,6 @@ continues a demo that was stopped.`,
 	return leaf(cmd, f.run)
 }
 
-// demoPreset returns the sweep of the demo.
 func demoPreset() sweep.Spec {
 	preset, err := sweep.FindPreset("demo")
 	if err != nil {

@@ -49,7 +49,6 @@ var exitCodes = []struct {
 	{exitTerminated, "stopped by SIGTERM or SIGHUP; the state is saved"},
 }
 
-// exitLines lists the exit codes for help.
 func exitLines() string {
 	var b strings.Builder
 	for _, e := range exitCodes {
@@ -59,21 +58,18 @@ func exitLines() string {
 }
 
 // usageError marks a mistake in the command line or a configuration: exit code 2, nothing written.
-type usageError struct{ err error }
+type usageError struct{ error }
 
-func (e usageError) Error() string { return e.err.Error() }
-func (e usageError) Unwrap() error { return e.err }
+func (e usageError) Unwrap() error { return e.error }
 
-// usagef returns a usageError with a formatted message.
 func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
 // begunError marks an error of a command that had begun. Any other error is cobra's, of the command line.
-type begunError struct{ err error }
+type begunError struct{ error }
 
-func (e begunError) Error() string { return e.err.Error() }
-func (e begunError) Unwrap() error { return e.err }
+func (e begunError) Unwrap() error { return e.error }
 
 // markErrors marks the errors that a command and those below it return.
 func markErrors(cmd *cobra.Command) {
@@ -103,14 +99,13 @@ type taskError struct{ error }
 
 // exitCode maps an error of a command to the program's exit code.
 func exitCode(err error) int {
-	var begun begunError
 	var interrupted interruptedError
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.Is(err, syscall.EPIPE):
 		return exitBrokenPipe
-	case !errors.As(err, &begun):
+	case !errors.As(err, new(begunError)):
 		return exitUsage
 	case errors.As(err, &interrupted):
 		return interrupted.code

@@ -33,7 +33,6 @@ type call struct {
 	csv   string // the file for --csv, - for standard output
 }
 
-// given reports whether the command line sets a flag.
 func (c *call) given(flag string) bool { return c.Flags().Changed(flag) }
 
 // note prints a note, and noteAll several.
@@ -147,7 +146,6 @@ func action(cmd *cobra.Command, run func(*call) (result, error), to ...*destinat
 // decimal is a whole number of a flag, read as settings are: 010 is ten, which pflag would read as eight.
 type decimal struct{ pflag.Value }
 
-// Set implements pflag.Value.
 func (d decimal) Set(text string) error {
 	n, ok := new(big.Int).SetString(text, 10)
 	if !ok {
@@ -168,7 +166,6 @@ func ofInput(run func(*call) (result, error)) func(*call) (result, error) {
 	}
 }
 
-// show prints a result.
 func (c *call) show(r result) error {
 	c.noteAll(r.notes)
 	if c.json && (r.value != nil || r.err == nil) {
@@ -187,13 +184,10 @@ func (c *call) show(r result) error {
 
 // parent completes a command that only holds others: alone it shows its help.
 func parent(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
-	cmd.Args, cmd.RunE = noArguments, showHelp
+	cmd.Args, cmd.RunE = noArguments, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.AddCommand(commands...)
 	return cmd
 }
-
-// showHelp prints the help of a command that only holds others.
-func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 // noArguments refuses arguments. One of a command that holds others is a mistyped name.
 func noArguments(cmd *cobra.Command, args []string) error {
@@ -262,13 +256,9 @@ type choice struct {
 	of []string
 }
 
-// String returns the value.
 func (c choice) String() string { return *c.to }
+func (choice) Type() string     { return "string" }
 
-// Type names the type in help.
-func (choice) Type() string { return "string" }
-
-// Set stores one of the values.
 func (c choice) Set(text string) error {
 	if !slices.Contains(c.of, text) {
 		return fmt.Errorf("want one of %s%s", strings.Join(c.of, ", "), wording.Hint(text, c.of))
@@ -286,13 +276,9 @@ type bounded struct {
 	low, high int
 }
 
-// String returns the value.
 func (n bounded) String() string { return strconv.Itoa(*n.to) }
+func (bounded) Type() string     { return "int" }
 
-// Type names the type in help.
-func (bounded) Type() string { return "int" }
-
-// Set stores a number.
 func (n bounded) Set(text string) error {
 	v, err := strconv.Atoi(text)
 	switch {
@@ -307,6 +293,29 @@ func (n bounded) Set(text string) error {
 	return nil
 }
 
+// orAuto is a flag with a bounded number, or the word auto for 0.
+type orAuto struct{ bounded }
+
+func (orAuto) Type() string { return "int|auto" }
+
+func (n orAuto) String() string {
+	if *n.to == 0 {
+		return "auto"
+	}
+	return n.bounded.String()
+}
+
+func (n orAuto) Set(text string) error {
+	if text == "auto" {
+		*n.to = 0
+		return nil
+	}
+	if n.bounded.Set(text) != nil {
+		return fmt.Errorf("want a number from %d to %d, or the word auto", n.low, n.high)
+	}
+	return nil
+}
+
 // destination is --out with --force: a file, or some files of a folder, that a command writes.
 type destination struct {
 	path    string   // first its default
@@ -315,7 +324,6 @@ type destination struct {
 	files   []string // in the folder
 }
 
-// add declares the flags.
 func (d *destination) add(cmd *cobra.Command, usage string) {
 	cmd.Flags().StringVarP(&d.path, "out", "o", d.path, usage)
 	if !d.force {
@@ -323,18 +331,8 @@ func (d *destination) add(cmd *cobra.Command, usage string) {
 	}
 }
 
-// file returns the path of a file in the folder.
 func (d *destination) file(name string) string { return filepath.Join(d.path, name) }
 
-// bytesOf returns a function that writes a text, for a file.
-func bytesOf(text []byte) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	}
-}
-
-// holding returns --out as a file to write.
 func (d *destination) holding(body func(io.Writer) error) []atomicfile.File {
 	return []atomicfile.File{{Path: d.path, Body: body}}
 }

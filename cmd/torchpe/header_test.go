@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // --header reaches the commands that read tables: those of series and those of arrays, and training. Both
@@ -21,9 +23,7 @@ func TestHeaderFlag(t *testing.T) {
 		for header, want := range map[string]string{"": "--header yes or --header no", " --header yes": shape[0],
 			" --header no": shape[1], " --header x": `"x" is `} {
 			stdout, stderr, _ := here(t, dir, strings.Fields(command+header)...)
-			if !strings.Contains(stdout+stderr, want) {
-				t.Errorf("%s%s: %s%s; want %s", command, header, stdout, stderr, want)
-			}
+			expect.Contains(t, stdout+stderr, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -43,7 +44,6 @@ func setCommonFlags(cmd *cobra.Command, names ...string) {
 // plainWidth holds the columns of help where there is no terminal.
 const plainWidth = 100
 
-// helpWidth returns how wide help is printed.
 func helpWidth() int {
 	if width := table.Width(os.Stdout); width > 0 {
 		return width
@@ -53,11 +53,8 @@ func helpWidth() int {
 
 // printHelp prints the help of a command, as wide as the terminal.
 func printHelp(cmd *cobra.Command, args []string) {
-	text, out := cmd.Long, cmd.OutOrStdout()
-	if text == "" {
-		text = cmd.Short
-	}
-	fmt.Fprintf(out, "%s\n\n", wrapped(text, helpWidth()))
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "%s\n\n", wrapped(cmp.Or(cmd.Long, cmd.Short), helpWidth()))
 	printUsage(out, cmd, slices.Contains(args, "all"))
 }
 
@@ -175,7 +172,6 @@ func splitFlags(cmd *cobra.Command) (usual, rest []*pflag.Flag, hasOptions bool)
 	return append(usual, help...), rest, hasOptions
 }
 
-// groupedUsages lists flags below their headings.
 func groupedUsages(flags []*pflag.Flag, width int) string {
 	var headings []string
 	groups := map[string][]*pflag.Flag{}
@@ -193,7 +189,6 @@ func groupedUsages(flags []*pflag.Flag, width int) string {
 	return b.String()
 }
 
-// usages lists flags with their help, in columns.
 func usages(flags []*pflag.Flag, width int) string {
 	shown := pflag.NewFlagSet("", pflag.ContinueOnError)
 	shown.SortFlags = false

@@ -88,9 +88,7 @@ func TestUsualFlags(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	for _, path := range []string{"train", "advise", "sweep", "data positions", "bench step"} {
 		cmd, _, err := newRootCommand().Find(strings.Fields(path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		short, all := helpOf(cmd), helpOf(cmd, "all")
 		if strings.Contains(short, "--embedding-init") || !strings.Contains(short, "--help all") {
 			t.Errorf("the short help of %s:\n%s", path, short)

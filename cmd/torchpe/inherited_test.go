@@ -87,9 +87,7 @@ func checkPrivate(t *testing.T, dir string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, err)
 }
 
 // A limit on the size of files, as a full disk, ends a run with a code of its own; what is left goes
@@ -194,9 +192,7 @@ func TestSignalWhileReading(t *testing.T) {
 		!strings.Contains(errs.String(), "interrupted while data were read") {
 		t.Errorf("exit code %d after %v: %s", code, time.Since(start), errs.String())
 	}
-	if _, err := os.Stat(filepath.Join(dir, "run")); err == nil {
-		t.Error("it left a run directory")
-	}
+	expect.ErrorIs(t, expect.ErrorOf(os.Stat(filepath.Join(dir, "run"))), os.ErrNotExist)
 }
 
 // A perplexity that overflows ends no member: its loss is finite.

@@ -32,7 +32,6 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// newRootCommand returns the whole command line.
 func newRootCommand() *cobra.Command {
 	root := parent(&cobra.Command{
 		Use:   "torchpe",

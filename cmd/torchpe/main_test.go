@@ -91,12 +91,14 @@ func says(t *testing.T, dir, line string, code int, texts ...string) string {
 }
 
 // saysJSON runs torchpe with the words of a line and --json, which must succeed, and decodes what it prints.
-func saysJSON(t *testing.T, dir, line string, into any) {
+// It returns what is on standard error.
+func saysJSON(t *testing.T, dir, line string, into any) string {
 	t.Helper()
 	out, errs, code := here(t, dir, append(strings.Fields(line), "--json")...)
 	if err := json.Unmarshal([]byte(out), into); err != nil || code != 0 {
 		t.Fatalf("%s: exit code %d, %v: %s%s", line, code, err, out, errs)
 	}
+	return errs
 }
 
 // smallSet writes a few hundred puzzles to dir and returns the flags that name them and a model
@@ -104,9 +106,7 @@ func saysJSON(t *testing.T, dir, line string, into any) {
 func smallSet(t *testing.T, dir string) string {
 	t.Helper()
 	train, validation, err := lst.Generate(lst.Options{Train: 300, Validation: 12}, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	files := []lst.File{{Path: filepath.Join(dir, "train.csv"), Puzzles: train},
 		{Path: filepath.Join(dir, "validation.csv"), Puzzles: validation}}
 	expect.NoError(t, lst.WriteFiles(files...))
@@ -163,15 +163,11 @@ func TestTrainWritesARun(t *testing.T) {
 	}
 	for _, name := range []string{"config.json", "environment.json", "metrics.jsonl",
 		"checkpoint.safetensors", "probes.safetensors"} {
-		if _, err := os.Stat(filepath.Join(dir, "run", name)); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, expect.ErrorOf(os.Stat(filepath.Join(dir, "run", name))))
 	}
 	// The stored configuration repeats the run, and a finished run is not done again.
 	again := keys(t, says(t, dir, "train --config run/config.json --json --out again", 0), "members")
-	if fmt.Sprint(again["members"]) != fmt.Sprint(keys(t, onDisk)["members"]) {
-		t.Errorf("repeated: %v, first: %s", again, onDisk)
-	}
+	expect.Equal(t, "repeated", fmt.Sprint(again["members"]), fmt.Sprint(keys(t, onDisk)["members"]))
 	says(t, dir, line, exitUsage, "--resume")
 	says(t, dir, "train --resume --out run --json", 0, "members", "2>nothing was trained")
 }
@@ -208,13 +204,9 @@ func TestSignalsSave(t *testing.T) {
 		says(t, dir, "train --resume --out run --lr 0.5", exitUsage, "members.lr was")
 		says(t, dir, "train --resume --out run --lr 0.5 --epochs 101 --limit-steps 1 --allow-changed "+
 			"members.lr,epochs,limit_steps", 0)
-		if stored := readText(t, filepath.Join(dir, "run", "config.json")); !strings.Contains(stored, `"epochs": 101`) {
-			t.Errorf("resumed with settings that may change: %s", stored)
-		}
+		expect.Contains(t, readText(t, filepath.Join(dir, "run", "config.json")), `"epochs": 101`)
 		says(t, dir, "train --resume --out rum", exitUsage, "there is no run")
-		if _, err := os.Stat(filepath.Join(dir, "rum")); err == nil {
-			t.Error("resuming what is not there made a folder")
-		}
+		expect.ErrorIs(t, expect.ErrorOf(os.Stat(filepath.Join(dir, "rum"))), os.ErrNotExist)
 	}
 }
 
@@ -262,15 +254,11 @@ func TestClosedOutput(t *testing.T) {
 	for i, line := range []string{"train" + smallSet(t, dir) + "--epochs 2 --out run", "pe list"} {
 		cmd := program(dir, line)
 		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		cmd.Stdout, cmd.Stderr = w, w
 		expect.NoError(t, errors.Join(cmd.Start(), w.Close(), r.Close()))
 		cmd.Wait()
-		if code := cmd.ProcessState.ExitCode(); code != exitBrokenPipe {
-			t.Errorf("%s: %v", line, cmd.ProcessState)
-		}
+		expect.Equal(t, line, cmd.ProcessState.ExitCode(), exitBrokenPipe)
 		if _, err := os.Stat(filepath.Join(dir, "run", "result.json")); err != nil && i == 0 {
 			t.Error(err)
 		}
@@ -312,9 +300,7 @@ func TestBenchStepSchemes(t *testing.T) {
 	}
 	out := says(t, dir, "bench step --preset nmar --nmar-frames 400 --threads 1 --steps 1 --warmup 0 --pe nope,swin",
 		exitUsage, "swin: it needs") // whose tokens lie on no grid
-	if strings.Count(out, "\n") != 1 {
-		t.Error(out)
-	}
+	expect.Equal(t, out, strings.Count(out, "\n"), 1)
 }
 
 // bench step --trace writes a file, or says first that this libtorch cannot.
@@ -362,9 +348,7 @@ func TestDefaultDirectory(t *testing.T) {
 	says(t, dir, small+"--heads 2 --resume", 0, "seed1_2")
 	for _, name := range []string{"lst_learn-0.2_code_seed1", "lst_learn-0.2_code_seed1_2",
 		"lst_learn-0.2_code_seed1_3"} {
-		if _, err := os.Stat(filepath.Join(dir, "runs", name, "result.json")); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, expect.ErrorOf(os.Stat(filepath.Join(dir, "runs", name, "result.json"))))
 	}
 	// Where there is none to resume, a stopped run is named.
 	expect.NoError(t, os.Remove(filepath.Join(dir, "runs/lst_learn-0.2_code_seed1_2/result.json")))

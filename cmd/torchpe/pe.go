@@ -35,7 +35,7 @@ type peFlags struct {
 	options map[string]*string
 }
 
-// add declares the flags but those of options.
+// add declares the flags but those of options, which come last.
 func (f *peFlags) add(cmd *cobra.Command) {
 	f.Setting = catalogue.DefaultSetting()
 	fl := cmd.Flags()
@@ -47,10 +47,6 @@ func (f *peFlags) add(cmd *cobra.Command) {
 		"default options: those of the published code, or of the paper's text")
 }
 
-// addOptions declares a flag for each option of the schemes. It must be called last.
-func (f *peFlags) addOptions(cmd *cobra.Command) { f.options = schemeFlags(cmd.Flags()) }
-
-// setting returns the setting that the flags ask for.
 func (f *peFlags) setting(c *call) (catalogue.Setting, error) {
 	f.Given = pe.Options{}
 	for name, value := range f.options {
@@ -115,7 +111,7 @@ func newPEShowCommand() *cobra.Command {
   torchpe pe show rope+learn --json`,
 	}
 	f.add(cmd)
-	f.addOptions(cmd)
+	f.options = schemeFlags(cmd.Flags())
 	return leaf(cmd, ofInput(func(c *call) (r result, err error) {
 		s, err := f.setting(c)
 		if err != nil {

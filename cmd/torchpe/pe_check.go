@@ -84,7 +84,7 @@ The exit code is 0 if the arrays follow the scheme with these flags, else 1.`,
 		"encoding of each layer, or take --layer of it")
 	f.to.add(cmd, "with --model: .npz file for cos and sin, or the bias, of --layer for --tokens")
 	fl.BoolVar(&f.helper, "helper", false, "print Python for NumPy, PyTorch and JAX that writes such files")
-	f.addOptions(cmd)
+	f.options = schemeFlags(cmd.Flags())
 	cmd.MarkFlagsOneRequired("against", "helper", "model")
 	cmd.MarkFlagsMutuallyExclusive("out", "against")
 	return leaf(cmd, ofInput(f.run), &f.to)
@@ -111,7 +111,10 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 		return r, err
 	}
 	expected := f.Tokens
-	found, err := f.compare(c, &check)
+	check.Setting, check.Positions, err = f.fit(c, scheme, &check.Given)
+	if err == nil {
+		r, err = f.outcome(check, "", "the scheme with these flags")
+	}
 	if err != nil {
 		return r, errors.Join(err, unread)
 	}
@@ -119,9 +122,19 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 		f.notes = append(f.notes, fmt.Sprintf("the arrays have %s; --tokens N refuses another number",
 			wording.Count(check.Positions.Tokens(), "token")))
 	}
-	r = result{value: found, print: printf("%v", found), notes: f.notes}
+	r.notes = f.notes
+	return r, nil
+}
+
+// outcome compares the arrays with what a check expects. head begins what is printed.
+func (f *checkFlags) outcome(check catalogue.Check, head, expected string) (r result, err error) {
+	found, err := check.Run()
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", f.against, err)
+	}
+	r = result{value: found, print: printf("%s%v", head, found)}
 	if !found.Follows {
-		r.err = errors.New("the arrays do not follow the scheme with these flags")
+		r.err = errors.New("the arrays do not follow " + expected)
 	}
 	return r, nil
 }
@@ -138,18 +151,6 @@ func (f *checkFlags) readArrays(scheme pe.Scheme) (given catalogue.Given, unread
 		}
 	}
 	return given, unread, nil
-}
-
-// compare fits the sizes and the positions to the arrays and compares these with the scheme.
-func (f *checkFlags) compare(c *call, check *catalogue.Check) (found catalogue.Finding, err error) {
-	check.Setting, check.Positions, err = f.fit(c, check.Scheme, &check.Given)
-	if err != nil {
-		return found, err
-	}
-	if found, err = check.Run(); err != nil {
-		err = fmt.Errorf("%s: %w", f.against, err)
-	}
-	return found, err
 }
 
 // fit returns the setting with the sizes of the arrays, and positions for as many tokens.
@@ -245,18 +246,9 @@ func (f *checkFlags) holdAgainst(model *catalogue.Checkpoint) (r result, err err
 	if check.Positions, err = catalogue.Place("line", check.Setting.Tokens); err != nil {
 		return r, err
 	}
-	found, err := check.Run()
-	if err != nil {
-		return r, fmt.Errorf("%s: %w", f.against, err)
-	}
-	r = result{value: found, print: printf("layer %d, %s\n%v", f.layer, layer.Encoding, found)}
-	if !found.Follows {
-		r.err = errors.New("the arrays do not follow that layer")
-	}
-	return r, nil
+	return f.outcome(check, fmt.Sprintf("layer %d, %s\n", f.layer, layer.Encoding), "that layer")
 }
 
-// shapes lists names and shapes of arrays.
 func shapes(arrays []array.Array) string {
 	var all []string
 	for _, a := range arrays {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"math"
 	"path/filepath"
 	"testing"
 
@@ -26,16 +24,13 @@ func TestPECheckModel(t *testing.T) {
 		Layers []struct{ Window int }
 		Flags  string
 	}
-	out := says(t, dir, "pe check --model config.json --json", 0)
-	if err := json.Unmarshal([]byte(out), &model); err != nil || len(model.Layers) != 8 ||
-		model.Layers[0].Window != 4096 || model.Flags == "" {
-		t.Errorf("%v: %s", err, out)
+	saysJSON(t, dir, "pe check --model config.json", &model)
+	if len(model.Layers) != 8 || model.Layers[0].Window != 4096 || model.Flags == "" {
+		t.Errorf("%+v", model)
 	}
 	says(t, dir, "pe check --model config.json --layer 3 --tokens 32 --out yarn.npz", 0, "cos [32 64], sin [32 64]")
 	cos := expect.Must(npy.ReadMember(filepath.Join(dir, "yarn.npz"), "cos"))
-	if math.Abs(cos.Data[0]-1.2079441541679836) > 1e-12 {
-		t.Errorf("cos begins with %v, want the attention factor", cos.Data[0])
-	}
+	expect.Near(t, "cos begins with", cos.Data[0], 1.2079441541679836, 1e-12)
 	says(t, dir, "pe check --model config.json --layer 7 --against yarn.npz", 0, "cos, sin: follow rope-yarn")
 	says(t, dir, "pe check --model config.json --layer 0 --against yarn.npz", exitFailed,
 		"the arrays do not follow that layer", "1>layer 0, rope(base=500000)\n")

@@ -46,7 +46,7 @@ their projection; a causal mask alone (c-nope) as the attention of equal queries
 	cmd.Flags().StringVar(&f.x, "x", "",
 		"embeddings [N,D] for schemes whose addition depends on them, an .npy or .csv file")
 	f.to.add(cmd, "file: .pdf, .png or .svg")
-	f.addOptions(cmd)
+	f.options = schemeFlags(cmd.Flags())
 	require(cmd, "out")
 	return leaf(cmd, ofInput(f.run), &f.to)
 }
@@ -84,7 +84,6 @@ func (f *plotFlags) run(c *call) (r result, err error) {
 	return r, nil
 }
 
-// draw draws the named schemes.
 func (f *plotFlags) draw(names []string, settings []catalogue.Setting) (*figure.Figure, error) {
 	var all []*catalogue.Instance
 	defer func() {

@@ -140,8 +140,6 @@ func TestPEPictures(t *testing.T) {
 		t.Errorf("%v", entries)
 	}
 	for _, name := range []string{"a.svg", "c.svg"} {
-		if text := readText(t, filepath.Join(dir, name)); !strings.Contains(text, "<svg") {
-			t.Errorf("%s is no SVG", name)
-		}
+		expect.Contains(t, readText(t, filepath.Join(dir, name)), "<svg")
 	}
 }

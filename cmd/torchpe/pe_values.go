@@ -40,7 +40,6 @@ type instanceFlags struct {
 	notes []string        // on the file
 }
 
-// add declares the flags but those of options.
 func (f *instanceFlags) add(cmd *cobra.Command) {
 	f.peFlags.add(cmd)
 	fl := cmd.Flags()
@@ -56,7 +55,6 @@ func (f *instanceFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.layer, "layer", 0, "layer, from 0")
 }
 
-// addStart declares the flags of initial values.
 func (f *instanceFlags) addStart(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.Float64Var(&f.start.Sigma, "sigma", 0.2, "standard deviation of the initial values of learned schemes")
@@ -121,7 +119,6 @@ func (f *instanceFlags) namesFile() bool {
 	return err == nil || strings.ContainsAny(f.positions, "./:")
 }
 
-// place returns the positions of the tokens.
 func (f *instanceFlags) place(s catalogue.Setting, scheme pe.Scheme) (at pe.Positions, err error) {
 	var notes []string
 	if f.file == nil {
@@ -219,7 +216,7 @@ checkpoint does), queries, keys and values are computed from --x.`,
 		fl.StringVar(&f.inputs[i], in[0], "", in[1]+", an .npy or .csv file")
 	}
 	f.to.add(cmd, "file: .npy, .json, or - for JSON on the terminal")
-	f.addOptions(cmd)
+	f.options = schemeFlags(cmd.Flags())
 	leaf(cmd, ofInput(f.run), &f.to)
 	cmd.MarkFlagsMutuallyExclusive("json", "out")
 	cmd.MarkFlagsOneRequired("json", "out")
@@ -267,7 +264,7 @@ func (f *valuesFlags) run(c *call) (r result, err error) {
 		r.print = printf("%s", text.Bytes())
 		return r, err
 	}
-	r.files = f.to.holding(bytesOf(text.Bytes()))
+	r.files = f.to.holding(atomicfile.Text(text.Bytes()))
 	r.print = printf("%s: %s of %s, layer %d, %v\nparameters: %s\n", f.to.path, kind, i.Scheme.Name, f.layer,
 		values.Shape, i.Parameters())
 	return r, err
@@ -292,7 +289,7 @@ cosines, are in a .safetensors file of the same name beside it. Without --out th
 	f.add(cmd)
 	f.addStart(cmd)
 	to.add(cmd, "file: .py")
-	f.addOptions(cmd)
+	f.options = schemeFlags(cmd.Flags())
 	return action(cmd, ofInput(func(c *call) (r result, err error) {
 		out := to.path
 		s, err := f.setting(c)
@@ -320,7 +317,7 @@ cosines, are in a .safetensors file of the same name beside it. Without --out th
 			r.print = printf("%s", m.Text)
 			return r, nil
 		}
-		r.files = to.holding(bytesOf([]byte(m.Text)))
+		r.files = to.holding(atomicfile.Text([]byte(m.Text)))
 		r.print = printf("%s\n", out)
 		if m.Numbers != nil {
 			r.files = append(r.files, atomicfile.File{Path: numbers, Body: func(w io.Writer) error {

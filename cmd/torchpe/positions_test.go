@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,9 +24,7 @@ func TestPEValuesOfPositionsInAFile(t *testing.T) {
 	file := expect.Must(npy.Read(filepath.Join(dir, "file.npy")))
 	for token, cell := range []int{2, 1, 0, 3} {
 		for k := range 8 {
-			if a, b := file.Data[token*8+k], grid.Data[cell*8+k]; math.Abs(a-b) > 0 {
-				t.Errorf("token %d: %v, its cell has %v", token, a, b)
-			}
+			expect.Equal(t, fmt.Sprint("token ", token), file.Data[token*8+k], grid.Data[cell*8+k])
 		}
 	}
 	says(t, dir, "pe plot swin --positions where.csv --dim 8 --out a.svg", 0)
@@ -41,9 +38,7 @@ func TestTrainWithPositions(t *testing.T) {
 		"where.csv": "name,x,y\nd,0,0\nc,1,0\nb,0,1\na,1,1\n", "bad.csv": "name,x,y\nd,0,0\nc,1,0\nb,0,1\n"})
 	const line = "train --task masked --data x.csv --pe swin --steps 3 --test-levels 0.5 --quiet --out run" + tinyModel
 	says(t, dir, line+"--positions bad.csv", exitFailed, `bad.csv has no position of token "a"`)
-	if _, err := os.Stat(filepath.Join(dir, "run")); err == nil {
-		t.Error("there is a run")
-	}
+	expect.ErrorIs(t, expect.ErrorOf(os.Stat(filepath.Join(dir, "run"))), os.ErrNotExist)
 	says(t, dir, line+"--positions where.csv", 0,
 		"2>row (y) and column (x) of 4 tokens on a grid of 2 x 2; tokens matched by name")
 	says(t, dir, line+"--positions where.csv --resume", 0)
@@ -62,9 +57,7 @@ func TestSweptPositions(t *testing.T) {
 	t.Chdir(dir)
 	text, _, err := resolveArguments([]string{"--task", "masked", "--data", "x.csv", "--pe", "swin",
 		"--positions", "where.csv"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	c, err := train.ParseConfig(text)
 	if err != nil || !filepath.IsAbs(c.Positions.File) ||
 		filepath.Base(c.Positions.File) != "where.csv" || len(c.Positions.SHA256) != 64 {

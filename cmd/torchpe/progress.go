@@ -45,7 +45,6 @@ func newProgress(w io.Writer, c train.Config, quiet bool) *progress {
 	return p
 }
 
-// Started begins the display.
 func (p *progress) Started(done, total int) {
 	p.started, p.last, p.first, p.total = time.Now(), time.Now(), done, total
 	switch {
@@ -121,7 +120,6 @@ func (p *progress) Stepped(done int) {
 	}
 }
 
-// forecast tells the time left.
 func (p *progress) forecast(done int, took time.Duration) string {
 	step := took / time.Duration(max(1, done-p.first))
 	left := step * time.Duration(p.total-done)
@@ -222,7 +220,6 @@ func (p *progress) Noticed(message string) {
 	fmt.Fprintln(w, "torchpe: "+strings.TrimSpace(message))
 }
 
-// Close ends the display.
 func (p *progress) Close() {
 	if p.bar != nil {
 		p.bar.Abort(false)

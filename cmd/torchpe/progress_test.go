@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"torchpe/internal/expect"
 	"torchpe/train"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -28,12 +29,8 @@ func TestLogAveragesSeedsOnly(t *testing.T) {
 	p := newProgress(&out, c, false)
 	p.Started(0, 256)
 	p.Logged([]runlog.Record{record(0, .9), record(1, .7), record(2, .3), record(3, .1)})
-	for _, want := range []string{"learn-0.2: loss 1.0000, train 0.800, validation 0.400;",
-		"learn-2.0: loss 1.0000, train 0.200, validation 0.100"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in %s", want, out.String())
-		}
-	}
+	expect.Contains(t, out.String(), "learn-0.2: loss 1.0000, train 0.800, validation 0.400;",
+		"learn-2.0: loss 1.0000, train 0.200, validation 0.100")
 	if strings.Contains(out.String(), "0.500") {
 		t.Errorf("a mean over sigmas: %s", out.String())
 	}
@@ -51,9 +48,7 @@ func TestLogKeepsStoppedMembers(t *testing.T) {
 	p := newProgress(&out, c, false)
 	p.Started(0, 576)
 	p.Logged([]runlog.Record{record(0, 1, .9), record(1, 3, .4)})
-	if want := "epoch 3/9 step 192 loss 1.0000, train 0.650, fitted 1 of 2 ("; !strings.Contains(out.String(), want) {
-		t.Errorf("no %q in %s", want, out.String())
-	}
+	expect.Contains(t, out.String(), "epoch 3/9 step 192 loss 1.0000, train 0.650, fitted 1 of 2 (")
 }
 
 // A run of one seed says which, and calls sigma as its folder does.
@@ -94,9 +89,7 @@ func TestForecast(t *testing.T) {
 			t.Errorf("%v: %q", test.took, out.String())
 		}
 		for _, want := range test.want {
-			if !strings.Contains(first, want) {
-				t.Errorf("no %q in %q", want, first)
-			}
+			expect.Contains(t, first, want)
 		}
 	}
 }

@@ -178,7 +178,6 @@ func (f *reportFlags) reportPaper(dir, to string) (r result, err error) {
 	return r, err
 }
 
-// writtenText returns a function that prints what a report wrote.
 func writtenText(w document.Written, from string) func(io.Writer) {
 	return func(out io.Writer) {
 		for _, note := range w.Notes {

@@ -43,9 +43,7 @@ func TestReportOfTrainedRuns(t *testing.T) {
 		planned[m.Item] = true
 		says(t, dir, strings.TrimPrefix(m.Command, "torchpe ")+" --launcher none", 0)
 	}
-	if len(planned) != 6 {
-		t.Errorf("planned %v", planned)
-	}
+	expect.Equal(t, planned, len(planned), 6)
 
 	out := says(t, dir, "runs compare runs/learn runs/fixed", 0, "runs/fixed", "2d-fixed")
 	if strings.Count(out, "runs/learn") != 2 { // of each σ

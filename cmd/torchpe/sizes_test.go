@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Each flag about sizes changes the configuration.
@@ -16,9 +18,7 @@ func TestSizeFlags(t *testing.T) {
 	} {
 		out := says(t, t.TempDir(), "train --dry-run --preset quick --noise none --pe rope "+c.flags, 0)
 		text := strings.Replace(strings.Join(strings.Fields(out), ""), `"noise":[],"noise_repeats":10,`, "", 1)
-		if !strings.Contains(text, c.want) {
-			t.Errorf("%s: %s; want %s", c.flags, out, c.want)
-		}
+		expect.Contains(t, text, c.want)
 	}
 }
 

@@ -37,13 +37,9 @@ func headerFlag(fl *pflag.FlagSet, into *text.Choice) {
 // header is the value of --header.
 type header struct{ to *text.Choice }
 
-// String returns the default.
 func (header) String() string { return "auto" }
+func (header) Type() string   { return "yes|no|auto" }
 
-// Type names the values in help.
-func (header) Type() string { return "yes|no|auto" }
-
-// Set stores one of the words.
 func (h header) Set(word string) (err error) {
 	*h.to, err = text.ParseChoice(word)
 	return err
@@ -56,7 +52,6 @@ type storedFlag struct {
 	into    *config.Config
 }
 
-// Set reads and stores a value.
 func (f storedFlag) Set(value string) error {
 	if err := f.Flag.Set(value); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,7 @@ type sweepFlags struct {
 	axes        []*axisFlag // the flags of train, each of which may have several values
 	zip         []string
 	to          destination
-	pack        packSize
+	pack        int // the members of a task at most; 0 = auto
 	dryRun      bool
 	noCalibrate bool
 	skipInvalid bool
@@ -67,7 +68,8 @@ Presets, with their runs:
 	fl.BoolVar(&f.dryRun, "dry-run", false,
 		"print the plan with time and disk, or the points that cannot be trained, and stop")
 	fl.BoolVar(&f.noCalibrate, "no-calibrate", false, "leave the time out of --dry-run")
-	fl.Var(&f.pack, "pack", "configurations that train together as one ensemble: auto, or at most a number")
+	fl.Var(orAuto{bounded{&f.pack, 1, maxMembers}}, "pack",
+		"configurations that train together as one ensemble: auto, or at most a number")
 	fl.StringArrayVar(&f.zip, "zip", nil,
 		"flags, separated by commas, whose values advance together; may be given several times")
 	fl.BoolVar(&f.skipInvalid, "skip-invalid", false,
@@ -82,7 +84,6 @@ Presets, with their runs:
 	return leaf(cmd, f.run)
 }
 
-// presetLines lists the presets for help.
 func presetLines() string {
 	var b strings.Builder
 	for _, p := range sweep.Presets() {
@@ -120,11 +121,11 @@ func (f *sweepFlags) train(c *call, dir, name string, configs [][]byte) (r resul
 	if err != nil {
 		return r, err
 	}
-	packing := sweep.Packing{Members: int(f.pack), Machine: machine}
+	packing := sweep.Packing{Members: f.pack, Machine: machine}
 	var added sweep.Added
 	change := func(p *sweep.Plan) (err error) {
 		added, err = p.Add(configs, packing, os.Args)
-		isLarger := func(t sweep.Task) bool { return len(t.Runs) > int(f.pack) }
+		isLarger := func(t sweep.Task) bool { return len(t.Runs) > f.pack }
 		if f.pack > 0 && slices.ContainsFunc(p.Tasks, isLarger) {
 			c.note("--pack has no effect on runs that were planned before: give another --out")
 		}
@@ -271,10 +272,7 @@ func (f *launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Es
 			"included, but not the start, data and last measures of each run", wording.Seconds(3600*e.Hours),
 			f.workersText(e.Workers), e.Device, wording.Range(e.Steps))
 	}
-	if dir == "" {
-		dir = "this folder"
-	}
-	if short := sweep.ShortOfDisk(dir, e.DiskMB, e.FreeMB); short != "" {
+	if short := sweep.ShortOfDisk(cmp.Or(dir, "this folder"), e.DiskMB, e.FreeMB); short != "" {
 		text += "\n" + short
 	}
 	fmt.Fprintln(out, text)

@@ -38,7 +38,6 @@ func sweepOf(flag string) config.Sweep {
 // isWhole reports whether the text of the flag is one value, and the last one counts.
 func (a *axisFlag) isWhole() bool { return a.how == config.Whole || a.how == config.List }
 
-// String returns the default.
 func (a *axisFlag) String() string { return a.train.DefValue }
 
 // Set stores the text of the flag; axis splits it.
@@ -50,7 +49,6 @@ func (a *axisFlag) Set(text string) error {
 	return nil
 }
 
-// Type names the type of the values.
 func (a *axisFlag) Type() string {
 	kind := a.train.Value.Type()
 	if a.isWhole() || a.how == config.Repeated {
@@ -59,7 +57,6 @@ func (a *axisFlag) Type() string {
 	return strings.TrimSuffix(kind, "Slice") + ",..."
 }
 
-// axis returns the flag with its values.
 func (a *axisFlag) axis() (out sweep.Axis, err error) {
 	out.Flag = a.train.Name
 	switch {
@@ -111,7 +108,6 @@ func flagsOfTrain() *pflag.FlagSet {
 	return fl
 }
 
-// addAxes declares the flags of train as axes.
 func addAxes(fl *pflag.FlagSet) (axes []*axisFlag) {
 	nameSeeds(fl)
 	flagsOfTrain().VisitAll(func(flag *pflag.Flag) {
@@ -192,7 +188,6 @@ func (f *sweepFlags) spec(args []string) (sweep.Spec, error) {
 	return spec, nil
 }
 
-// namedSpec returns the sweep of a file or a preset.
 func namedSpec(name string) (sweep.Spec, error) {
 	if !isFile(name) {
 		preset, err := sweep.FindPreset(name)
@@ -232,31 +227,3 @@ func resolveArguments(args []string) ([]byte, []string, error) {
 	text, err := json.Marshal(c)
 	return text, notes, err
 }
-
-// packSize is the value of --pack: the members of a task at most, or 0 for the word auto.
-type packSize int
-
-// Set reads a number or the word auto.
-func (p *packSize) Set(text string) error {
-	if text == "auto" {
-		*p = 0
-		return nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxMembers {
-		return fmt.Errorf("want a number from 1 to %d, or the word auto", maxMembers)
-	}
-	*p = packSize(n)
-	return nil
-}
-
-// String writes what Set reads.
-func (p *packSize) String() string {
-	if *p == 0 {
-		return "auto"
-	}
-	return strconv.Itoa(int(*p))
-}
-
-// Type names the value in --help.
-func (p *packSize) Type() string { return "int|auto" }

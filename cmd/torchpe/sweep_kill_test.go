@@ -184,9 +184,7 @@ func TestTwoSweepsAtOnce(t *testing.T) {
 	wg.Wait()
 	for i := range 4 {
 		log := readText(t, filepath.Join(dir, "s", "tasks", fmt.Sprintf("%06d", i), "log.txt"))
-		if strings.Count(log, "attempt") != 1 {
-			t.Errorf("task %d:\n%s", i, log)
-		}
+		expect.Equal(t, log, strings.Count(log, "attempt"), 1)
 	}
 }
 
@@ -233,9 +231,7 @@ func TestSweepInterrupted(t *testing.T) {
 	cmd := begin("sweep --out s --pe nope,rope --epochs 4000 --pack 1 --workers 2"+smallSet(t, dir), "")
 	expect.NoError(t, cmd.Process.Signal(os.Interrupt))
 	ends(cmd, exitInterrupted)
-	if !strings.Contains(said.String(), "the sweep was stopped; the same command continues it") {
-		t.Error(said.String())
-	}
+	expect.Contains(t, said.String(), "the sweep was stopped; the same command continues it")
 	for _, task := range status().Tasks {
 		if task.Heartbeat == nil || task.Heartbeat.Stopped != "signal" || task.Heartbeat.Step == 0 {
 			t.Errorf("%+v", task.Heartbeat)

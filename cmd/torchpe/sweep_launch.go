@@ -31,7 +31,6 @@ type launchFlags struct {
 	slurm    slurmFlags
 }
 
-// add declares the flags.
 func (f *launchFlags) add(fl *pflag.FlagSet) {
 	fl.Var(choice{&f.launcher, []string{"local", "slurm", "none"}}, "launcher",
 		"runs the tasks: local (worker processes here), slurm (job arrays), none (plan only; see sweep run-task)")
@@ -127,7 +126,6 @@ func (f *launchFlags) start(ctx context.Context, c *call, s *sweep.Sweep) error 
 	return launcher.Launch(ctx, s)
 }
 
-// machine returns the machine that runs the tasks of configurations.
 func (f *launchFlags) machine(configs [][]byte) (sweep.Machine, error) {
 	if f.launcher == "slurm" {
 		return f.slurm.options.Machine(), nil
@@ -135,7 +133,6 @@ func (f *launchFlags) machine(configs [][]byte) (sweep.Machine, error) {
 	return train.Hardware().Machine(configs, f.workers)
 }
 
-// local returns the launcher of worker processes of the program.
 func (f *launchFlags) local(s *sweep.Sweep, program string, watch *sweep.Progress) (sweep.Launcher, error) {
 	configs := make([][]byte, len(s.Plan.Configurations))
 	for i, c := range s.Plan.Configurations {

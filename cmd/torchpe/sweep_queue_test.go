@@ -51,13 +51,9 @@ func TestSweepSubmitsAgain(t *testing.T) {
 	} {
 		line := strings.Split(text, "\n")[i]
 		for _, option := range want {
-			if !strings.Contains(line, option) {
-				t.Errorf("submission %d has no %s: %s", i, option, line)
-			}
+			expect.Contains(t, line, option)
 		}
-		if strings.Contains(line, "--partition") != (i < 3) {
-			t.Errorf("submission %d: %s", i, line)
-		}
+		expect.Equal(t, line, strings.Contains(line, "--partition"), i < 3)
 	}
 }
 

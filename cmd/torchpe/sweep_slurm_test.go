@@ -132,9 +132,7 @@ parts:
 		}
 		reports = append(reports, strings.ReplaceAll(stdout, filepath.Join(dir, out), "DIR"))
 	}
-	if strings.ReplaceAll(reports[1], "there", "here") != reports[0] {
-		t.Error("the reports differ")
-	}
+	expect.Equal(t, "the reports differ", strings.ReplaceAll(reports[1], "there", "here"), reports[0])
 }
 
 // waitForSweep asks for the status until all is settled, and submits again what was lost.

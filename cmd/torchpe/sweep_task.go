@@ -78,7 +78,6 @@ func (f *taskFlags) run(_ *call, s *sweep.Sweep) (r result, err error) {
 	return r, work(ctx, claim, config, stopped)
 }
 
-// taskConfig returns the configuration that this process trains.
 func (f *taskFlags) taskConfig(s *sweep.Sweep) (train.Config, error) {
 	c, err := s.Plan.TaskConfig(f.index)
 	if err != nil {

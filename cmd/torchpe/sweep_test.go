@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -166,9 +165,7 @@ func TestSweepFailsAndRetries(t *testing.T) {
 	}
 	move(there, gone)
 	stdout, stderr, code := torchpeIn(t, dir, "sweep run-task --index 0 s")
-	if code != exitFailed {
-		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
-	}
+	expect.Equal(t, stdout+stderr, code, exitFailed)
 	move(gone, there)
 	says(t, dir, "sweep resume s --workers 1", exitFailed, "1 task failed", "1>"+sweep.ReasonData, "1>train.csv")
 	var st sweep.Status
@@ -200,8 +197,7 @@ func TestSweepStopsWithTable(t *testing.T) {
 // The number of runs in each preset's comment, of resolved configurations, each counted once.
 func TestPresetRuns(t *testing.T) {
 	for _, p := range sweep.Presets() {
-		points, err := p.Spec.Points()
-		expect.NoError(t, err)
+		points := expect.Must(p.Spec.Points())
 		configs, notes, err := sweep.Resolve(points, resolveArguments)
 		if err != nil {
 			t.Errorf("%s: %v", p.Name, err)
@@ -215,8 +211,7 @@ func TestPresetRuns(t *testing.T) {
 	}
 	// On request in the text's reading.
 	p := expect.Must(sweep.FindPreset("table1"))
-	points, err := p.Spec.Set([]sweep.Axis{{Flag: "fidelity", Values: []string{"text"}}}).Points()
-	expect.NoError(t, err)
+	points := expect.Must(p.Spec.Set([]sweep.Axis{{Flag: "fidelity", Values: []string{"text"}}}).Points())
 	configs, _, err := sweep.Resolve(points, resolveArguments)
 	if err != nil || !strings.Contains(string(configs[0]), `"fidelity":"text"`) ||
 		!strings.Contains(string(configs[0]), `"read_out":"probe"`) {
@@ -248,9 +243,7 @@ func TestSweepByLayer(t *testing.T) {
 	line := "sweep --dry-run --no-calibrate --pe rope*3,nope --pe nope@1,learn@2-4 --pe learn,rope" +
 		" --window 4@1,0@2-4 --window 0,3"
 	saysJSON(t, dir, line+of4, &e)
-	if e.Runs != 4*3 {
-		t.Errorf("%d runs, want 12: %+v", e.Runs, e)
-	}
+	expect.Equal(t, e, e.Runs, 4*3)
 	says(t, dir, "sweep --dry-run --pe learn,rope@1-4"+of4, 2,
 		"give @LAYERS to every value, or to none")
 	says(t, dir, "train --pe rope,nope"+of4, 2, "want one encoding")
@@ -267,14 +260,13 @@ func TestInvalidPoints(t *testing.T) {
 	says(t, t.TempDir(), line, exitUsage, "torchpe: --pe=2d-fixed --heads=3: --d-model: 16 is not divisible by "+
 		"--heads 3 (and 2 other configurations)", "\n--pe=2d-fixed --heads=2: 2d-fixed: it needs tokens on a grid",
 		"--skip-invalid leaves out such points")
-	out, errs, code := here(t, t.TempDir(), strings.Fields(line+"--skip-invalid --no-calibrate")...)
 	var e sweep.Estimate
-	if err := json.Unmarshal([]byte(out), &e); err != nil || code != 0 || e.Runs != 2 || // nope and rope with 2 heads
-		strings.Count(errs, "left out: ") != 2 {
-		t.Errorf("%v, exit code %d: %s%s", err, code, out, errs)
+	errs := saysJSON(t, t.TempDir(), line+"--skip-invalid --no-calibrate", &e)
+	if e.Runs != 2 || strings.Count(errs, "left out: ") != 2 { // nope and rope with 2 heads
+		t.Errorf("%+v: %s", e, errs)
 	}
 	// Where none is left it is no help.
-	_, errs, code = here(t, t.TempDir(), strings.Fields("sweep --dry-run --pe nope,rope --heads 3"+tinyNMAR)...)
+	_, errs, code := here(t, t.TempDir(), strings.Fields("sweep --dry-run --pe nope,rope --heads 3"+tinyNMAR)...)
 	if code != exitUsage || !strings.Contains(errs, "not divisible") || strings.Contains(errs, "--skip") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
@@ -309,9 +301,7 @@ func TestSweepRefusesChangedData(t *testing.T) {
 	says(t, dir, "train --seeds 4 --out all/four "+line, 0)
 	says(t, dir, "report all --out report", 0)
 	page := readText(t, filepath.Join(dir, "report", "index.html"))
-	if !strings.Contains(page, "1 model not shown, such as four: ") {
-		t.Error("the page does not say that a model is of other data")
-	}
+	expect.Contains(t, page, "1 model not shown, such as four: ")
 }
 
 // Models of one file are one group, however its path is written; those of float64 are others, and the report
@@ -325,9 +315,7 @@ func TestOneFileByTwoPaths(t *testing.T) {
 	says(t, dir, "train --seeds 3 --out all/wide --data own.csv --dtype float64 "+line, 0)
 	says(t, dir, "report all --out report", 0)
 	page := readText(t, filepath.Join(dir, "report", "index.html"))
-	if want := "1 model not shown, such as wide: dtype float64, not dtype float32;"; !strings.Contains(page, want) {
-		t.Errorf("the page does not say %q", want)
-	}
+	expect.Contains(t, page, "1 model not shown, such as wide: dtype float64, not dtype float32;")
 	if rows := strings.Split(readText(t, filepath.Join(dir, "report", "table_errors.csv")), "\n"); len(rows) < 2 ||
 		!strings.HasPrefix(rows[1], "nope,2,") {
 		t.Errorf("%q: want one row of two models", rows)

@@ -122,7 +122,6 @@ func (f *trainFlags) run(c *call) (r result, err error) {
 	return f.train(c, resolved, dir, notes)
 }
 
-// train trains a configuration in the run directory dir.
 func (f *trainFlags) train(c *call, resolved train.Config, dir string, notes []string) (r result, err error) {
 	ctx, stopped := untilSignal(c.notes)
 	watch := newProgress(c.notes, resolved, c.quiet())
@@ -157,7 +156,6 @@ func (f *trainFlags) train(c *call, resolved train.Config, dir string, notes []s
 	return r, nil
 }
 
-// checkAllowed checks --allow-changed.
 func (f *trainFlags) checkAllowed() error {
 	if f.allowChanged != nil && !f.options.Resume {
 		return usagef("--allow-changed is for --resume: a new run has no earlier settings")
@@ -229,7 +227,6 @@ func defaultDir(c train.Config) string {
 	}
 }
 
-// defaultName returns the name of a run's directory below runs/.
 func defaultName(c train.Config) string {
 	first := c.Members[0]
 	name := fmt.Sprintf("%s_%s_%s_seed%d", c.TaskLabel(), config.Label(c.PE, first.Sigma), c.Fidelity, first.Seed)
@@ -239,7 +236,6 @@ func defaultName(c train.Config) string {
 	return name
 }
 
-// storedResult returns the result of a finished run.
 func storedResult(dir string) (result runlog.Result, err error) {
 	r, err := runlog.Open(dir)
 	if err != nil {
@@ -249,7 +245,6 @@ func storedResult(dir string) (result runlog.Result, err error) {
 	return r.Result()
 }
 
-// allDiverged returns an error if every member diverged.
 func allDiverged(dir string, r runlog.Result) error {
 	var diverged []string
 	for _, m := range r.Members {

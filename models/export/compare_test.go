@@ -196,8 +196,7 @@ func (c oneCase) write(t *testing.T, dir string, method torchpe.Method) {
 	b := newBatch(m.Config, m.Encoding.Draw())
 	var file []safetensors.Tensor
 	add := func(name string, shape []int, values []float64) {
-		x := expect.Must(tensor(name, shape, values, c.dtype))
-		file = append(file, x)
+		file = append(file, expect.Must(tensor(name, shape, values, c.dtype)))
 	}
 	whole := func(name string, shape []int, values []int64) {
 		wide := make([]float64, len(values))
@@ -235,9 +234,7 @@ func (c oneCase) write(t *testing.T, dir string, method torchpe.Method) {
 		logits("logits")
 		for range 3 {
 			s := torchpe.NewScope()
-			if err := o.ZeroGrad(); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, o.ZeroGrad())
 			_, loss := b.forward(s, m, true)
 			loss.Sum().Backward()
 			s.Close()
@@ -248,7 +245,9 @@ func (c oneCase) write(t *testing.T, dir string, method torchpe.Method) {
 	}); err != nil {
 		t.Fatalf("%s: %v", c.name(), err)
 	}
-	tensors := expect.Must(stateDict(m, expect.Must(partsOf(m))))
+	parts := expect.Must(partsOf(m))
+	named := func(parameter string) string { return plainName(parameter, parts) }
+	tensors := expect.Must(tensorsOf(m, m.Config.DType, named))
 	for _, x := range tensors {
 		x.Name = "after/" + x.Name
 		file = append(file, x)

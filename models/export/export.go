@@ -62,10 +62,11 @@ func Write(dir string, m *models.Model, r Run) error {
 	if err != nil {
 		return err
 	}
-	tensors, err := stateDict(m, parts)
+	tensors, err := tensorsOf(m, m.Config.DType, func(name string) string { return plainName(name, parts) })
 	if err != nil {
 		return err
 	}
+	source := program(about, "", parts, "transformer", taskOf(m.Config), "load")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -73,30 +74,29 @@ func Write(dir string, m *models.Model, r Run) error {
 		atomicfile.File{Path: filepath.Join(dir, WeightsFile), Body: func(w io.Writer) error {
 			return safetensors.Encode(w, tensors, map[string]string{"format": "pt"})
 		}},
-		textFile(dir, ConfigFile, config), textFile(dir, SourceFile, source(about, m.Config, parts)))
+		atomicfile.File{Path: filepath.Join(dir, ConfigFile), Body: atomicfile.Text([]byte(config))},
+		atomicfile.File{Path: filepath.Join(dir, SourceFile), Body: atomicfile.Text([]byte(source))})
 }
 
-func textFile(dir, name, text string) atomicfile.File {
-	return atomicfile.File{Path: filepath.Join(dir, name), Body: func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	}}
-}
-
-// stateDict returns the parameters and fixed tables of m under plain names.
-func stateDict(m *models.Model, parts []part) (tensors []safetensors.Tensor, err error) {
+// tensorsOf returns the parameters and fixed tables of m under the names that a function gives them, but
+// for those that it gives none.
+func tensorsOf(m *models.Model, dtype torchpe.DType, nameOf func(parameter string) string) (
+	tensors []safetensors.Tensor, err error) {
 	from := map[string]string{}
 	for _, p := range m.Params.All() {
+		name := nameOf(p.Name)
+		if name == "" {
+			continue
+		}
 		values, err := m.Params.Values(p.Name)
 		if err != nil {
 			return nil, err
 		}
-		name := plainName(p.Name, parts)
 		if from[name] != "" {
 			return nil, fmt.Errorf("export: %s and %s would both be %s", from[name], p.Name, name)
 		}
 		from[name] = p.Name
-		t, err := tensor(name, p.Shape[1:], values, m.Config.DType)
+		t, err := tensor(name, p.Shape[1:], values, dtype)
 		if err != nil {
 			return nil, err
 		}
@@ -126,7 +126,6 @@ type part struct {
 	Buffers    map[string][]int `json:"buffers"`    // shapes of what is not
 }
 
-// partsOf describes the encodings of a model.
 func partsOf(m *models.Model) (all []part, err error) {
 	own, err := m.Config.Parts()
 	if err != nil {
@@ -156,7 +155,6 @@ func partsOf(m *models.Model) (all []part, err error) {
 	return all, nil
 }
 
-// attentions describes the attention of each layer.
 func attentions(m *models.Model) (all []map[string]any, err error) {
 	c := m.Config
 	windows, err := c.Windows()

@@ -25,7 +25,13 @@ func NewModule(m *models.Model, numbers string) (Module, error) {
 		return Module{}, err
 	}
 	var out Module
-	if out.Numbers, err = numbersOf(m, parts); err != nil {
+	out.Numbers, err = tensorsOf(m, torchpe.Float64, func(name string) string {
+		if within, ok := strings.CutPrefix(plainName(name, parts), "pe."); ok {
+			return within
+		}
+		return ""
+	})
+	if err != nil {
 		return Module{}, err
 	}
 	about, err := aboutModule(m)
@@ -46,30 +52,6 @@ func NewModule(m *models.Model, numbers string) (Module, error) {
 	return out, nil
 }
 
-// numbersOf returns the parameters and the fixed tables by their Python names.
-func numbersOf(m *models.Model, parts []part) (all []safetensors.Tensor, err error) {
-	for _, p := range m.Params.All() {
-		i, attribute, ok := ofEncoding(p.Name, parts)
-		if !ok {
-			continue
-		}
-		values, err := m.Params.Values(p.Name)
-		if err != nil {
-			return nil, err
-		}
-		if parts[i].Label != "" {
-			attribute = parts[i].Label + "." + attribute
-		}
-		t, err := tensor(attribute, p.Shape[1:], values, torchpe.Float64)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, t)
-	}
-	return all, nil
-}
-
-// aboutModule returns the docstring.
 func aboutModule(m *models.Model) (string, error) {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

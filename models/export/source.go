@@ -55,11 +55,6 @@ func blocksOf(file string) (all []block, imports []string) {
 	return all, imports
 }
 
-// source returns model.py for a model, which begins with a docstring of this text.
-func source(about string, c models.Config, parts []part) string {
-	return program(about, "", parts, "transformer", taskOf(c), "load")
-}
-
 // program joins what the parts of an encoding are made of, with all that it uses, and whole files to a Python
 // file that begins with a docstring; constants follow the imports.
 func program(about, constants string, parts []part, files ...string) string {
@@ -105,7 +100,6 @@ func program(about, constants string, parts []part, files ...string) string {
 		strings.Join(bodies, "\n\n\n"))
 }
 
-// addNames adds the names that Python code uses.
 func addNames(used map[string]bool, code string) {
 	for _, m := range identifier.FindAllStringSubmatch(docstring.ReplaceAllString(code, " "), -1) {
 		used[m[1]] = true

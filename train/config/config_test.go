@@ -75,6 +75,13 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// problemsOf completes a configuration and returns what is wrong with it.
+func problemsOf(c Config) (bad Problems) {
+	c.Complete(&bad)
+	c.Validate(&bad)
+	return bad
+}
+
 // TestPresetsAreValid checks the defaults of all presets against the rows' checks; data of one's
 // own is missing.
 func TestPresetsAreValid(t *testing.T) {
@@ -90,10 +97,7 @@ func TestPresetsAreValid(t *testing.T) {
 			if Texts.has(&c) {
 				c.Sequence.Text = []string{"x.txt"}
 			}
-			var bad Problems
-			c.Complete(&bad)
-			c.Validate(&bad)
-			if err := bad.Err(); err != nil {
+			if err := problemsOf(c).Err(); err != nil {
 				t.Errorf("%s, %s: %v", name, fidelity, err)
 			}
 		}
@@ -107,9 +111,7 @@ func TestEffects(t *testing.T) {
 		Nothing:  {"checkpoint_every", "tensorboard", "device", "threads"},
 		Measures: {"noise", "noise_repeats", "tangent_puzzles", "record_maps", "log_every"},
 	} {
-		if got := KeysWith(effect); !slices.Equal(got, want) {
-			t.Errorf("settings that change %s: %q, want %q", effect, got, want)
-		}
+		expect.Equal(t, fmt.Sprint("settings that change ", effect), KeysWith(effect), want)
 	}
 }
 
@@ -212,9 +214,7 @@ func TestFilesThatNameASetting(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, s := range Settings() {
 		if files := named[s.Key]; len(files) > 1 {
 			t.Errorf("%s is named in %d files: %q; want its use", s.Key, len(files), files)
@@ -232,9 +232,7 @@ func TestConfigurationsOfOthers(t *testing.T) {
 	c.Complete(&bad)
 	c.Masked.NMAR.Order = ""
 	c.Validate(&bad)
-	if err := bad.Err(); err == nil || !strings.Contains(err.Error(), `masked.nmar.order: ""`) {
-		t.Error(err)
-	}
+	expect.Error(t, bad.Err(), `masked.nmar.order: ""`)
 	for _, noise := range [][]float64{{}, {0.5}} { // draws of no noise are none
 		quick, _ := Preset("quick", "code")
 		quick.Noise, quick.NoiseRepeats = noise, 3-3*len(noise)
@@ -259,9 +257,7 @@ func TestConfigurationsOfOthers(t *testing.T) {
 		other, _ := Preset(preset, "code")
 		other.Task, bad = task, nil
 		other.Validate(&bad)
-		if !strings.Contains(strings.Join(bad, "\n"), "--task: "+task+" has the settings of another task") {
-			t.Errorf("--preset %s --task %s: %q", preset, task, bad)
-		}
+		expect.Contains(t, strings.Join(bad, "\n"), "--task: "+task+" has the settings of another task")
 	}
 	files, made, simulated := &series.Source{}, &Surrogate{}, &NMAR{}
 	for task, want := range map[string][4]bool{ // of an NMAR, a surrogate, files, and two of them
@@ -270,9 +266,7 @@ func TestConfigurationsOfOthers(t *testing.T) {
 		for i, m := range []MaskedConfig{{NMAR: simulated}, {Surrogate: made}, {Files: files},
 			{NMAR: simulated, Files: files}} {
 			c := Config{DataConfig: DataConfig{Masked: &m}}
-			if got := FindTask(task).hasData(&c); got != want[i] {
-				t.Errorf("task %s, source %d: %v", task, i, got)
-			}
+			expect.Equal(t, fmt.Sprintf("task %s, source %d", task, i), FindTask(task).hasData(&c), want[i])
 		}
 	}
 	was, now := c.Clone(), c.Clone()
@@ -315,9 +309,7 @@ func TestBounds(t *testing.T) {
 			c.Validate(&bad)
 			want := fmt.Sprintf("--%s: %d is not in [%d, %d]", b.flag, v, b.low, b.high)
 			want = strings.Replace(want, ", 100000000]", ", 1e8]", 1)
-			if got := slices.Contains(bad, want); got != refused {
-				t.Errorf("--%s %d: %q", b.flag, v, bad)
-			}
+			expect.Equal(t, want, slices.Contains(bad, want), refused)
 		}
 	}
 	for sizes, want := range map[[2]int]string{{25, 36}: "", {25, 25}: "--eval-tokens: 25 is given twice",
@@ -325,9 +317,7 @@ func TestBounds(t *testing.T) {
 		{-4, 25}: "--eval-tokens: no puzzle has -4 tokens"} {
 		c := expect.Must(Preset("quick", "code"))
 		c.EvalTokens = sizes[:]
-		var bad Problems
-		c.Complete(&bad)
-		c.Validate(&bad)
+		bad := problemsOf(c)
 		if want == "" && len(bad) > 0 || want != "" && (len(bad) != 1 || !strings.HasPrefix(bad[0], want)) {
 			t.Errorf("%v: %q", sizes, bad)
 		}
@@ -338,20 +328,14 @@ func TestBounds(t *testing.T) {
 		noise, _ := ByFlag("noise")
 		f := noise.NewFlag()
 		err := errors.Join(f.Set(text), noise.Store(&c, f))
-		var bad Problems
-		c.Complete(&bad)
-		c.Validate(&bad)
-		if err = errors.Join(err, bad.Err()); (err != nil) != refused {
-			t.Errorf("--noise %s: %v", text, err)
-		}
+		err = errors.Join(err, problemsOf(c).Err())
+		expect.Equal(t, fmt.Sprintf("--noise %s: %v", text, err), err != nil, refused)
 	}
 	surrogate, _ := ByFlag("surrogate")
 	for task, refused := range map[string]bool{"nmar": true, "masked": true, "lst": true, "fmri": false} {
 		var c Config // of a config.json without the key masked
 		c.Task = task
-		if err := surrogate.Store(&c, surrogate.NewFlag()); (err != nil) != refused {
-			t.Errorf("--surrogate on task %s: %v", task, err)
-		}
+		expect.Equal(t, "--surrogate on task "+task, surrogate.Store(&c, surrogate.NewFlag()) != nil, refused)
 	}
 	// Earlier versions wrote tensorboard where it was off alone.
 	for text, want := range map[string]bool{`{}`: true, `{"tensorboard":false}`: false} {

@@ -23,7 +23,13 @@ var deviceSettings = []Setting{
 	},
 	{
 		Key: "device", Flag: "device", Common: true, Effect: Nothing,
-		Help: "device: auto, cpu, cuda or cuda:i", Default: "auto", Check: checkDevice,
+		Help: "device: auto, cpu, cuda or cuda:i", Default: "auto",
+		Check: func(c *Config) error {
+			if !deviceName.MatchString(c.Device) {
+				return fmt.Errorf("%q is not one of auto, cpu, cuda or cuda:0, cuda:1 and so on", c.Device)
+			}
+			return nil
+		},
 	},
 	{
 		Key: "precision", Flag: "precision", Zero: "auto", OneOf: []string{"auto", "fp32", "tf32", "bf16"},
@@ -82,11 +88,3 @@ const fewTokens = 32
 
 // deviceName matches the values of --device.
 var deviceName = regexp.MustCompile(`^(auto|cpu|cuda(:[0-9]+)?)$`)
-
-// checkDevice refuses what names no device.
-func checkDevice(c *Config) error {
-	if !deviceName.MatchString(c.Device) {
-		return fmt.Errorf("%q is not one of auto, cpu, cuda or cuda:0, cuda:1 and so on", c.Device)
-	}
-	return nil
-}

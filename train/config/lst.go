@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -34,12 +35,7 @@ var Puzzles = &Tasks{name: lstTask.Name, everywhere: true, holds: (*Config).HasP
 func (c *Config) HasPuzzles() bool { return c.Facts() == &lstTask }
 
 // Side returns the number of rows and columns of the training puzzles.
-func (c Config) Side() int {
-	if c.LSTSide == 0 {
-		return lst.Side
-	}
-	return c.LSTSide
-}
+func (c Config) Side() int { return cmp.Or(c.LSTSide, lst.Side) }
 
 // Symbols returns the number of symbols that the model knows: those of its largest puzzles.
 func (c Config) Symbols() int {

@@ -45,10 +45,7 @@ func TestNewMembers(t *testing.T) {
 			t.Errorf("--%s: %v, want %g", flag, got, want)
 		}
 	}
-	if _, err := NewMembers(Member{}, []uint64{1, 2, 3}, given); err == nil ||
-		!strings.Contains(err.Error(), "--lr: 2 values for 3 members") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(NewMembers(Member{}, []uint64{1, 2, 3}, given)), "--lr: 2 values for 3 members")
 }
 
 func TestParseSeeds(t *testing.T) {
@@ -70,17 +67,13 @@ func TestCheckResumed(t *testing.T) {
 	stored := expect.Must(Preset("quick", "code"))
 	now := stored.Clone()
 	now.Threads++
-	if err := CheckResumed(stored, now, "f", nil); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, CheckResumed(stored, now, "f", nil))
 	now.Layers = stored.Layers + 1
 	if err := CheckResumed(stored, now, "f", nil); err == nil || !strings.Contains(err.Error(), "layers was ") ||
 		strings.Contains(err.Error(), "threads") {
 		t.Error(err)
 	}
-	if err := CheckResumed(stored, now, "f", []string{"layers"}); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, CheckResumed(stored, now, "f", []string{"layers"}))
 	dir := t.TempDir()
 	expect.NoError(t, os.WriteFile(filepath.Join(dir, "result.json"), nil, 0o666))
 	expect.Error(t, CheckResumed(stored, now, filepath.Join(dir, "config.json"), []string{"layers"}),

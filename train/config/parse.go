@@ -45,7 +45,6 @@ func Read(path string) (Config, error) {
 	return stored.Config, nil
 }
 
-// decode reads one JSON object strictly.
 func decode(text []byte, into any) error {
 	p := place{text}
 	var object map[string]json.RawMessage

@@ -46,8 +46,6 @@ func TestReadStrict(t *testing.T) {
 	expect.NoError(t, os.WriteFile(big, nil, 0o666))
 	expect.NoError(t, os.Truncate(big, maxFile+1))
 	for file, want := range map[string]string{"/dev/zero": "a device", big: "16.8 MB", dir: "a folder"} {
-		if _, err := Read(file); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", file, err)
-		}
+		expect.Error(t, expect.ErrorOf(Read(file)), want)
 	}
 }

@@ -22,8 +22,6 @@ func TestMakePathsAbsolute(t *testing.T) {
 		t.Error(err)
 	}
 	for i, want := range []string{filepath.Join(dir, "a.h5"), filepath.Join(dir, "a.h5:x/y")} {
-		if c.LSTTrain[i] != want {
-			t.Errorf("%s, want %s", c.LSTTrain[i], want)
-		}
+		expect.Equal(t, "path", c.LSTTrain[i], want)
 	}
 }

@@ -79,7 +79,6 @@ var stepped = &Tasks{
 	holds: func(c *Config) bool { return !c.Facts().InEpochs },
 }
 
-// has reports whether a configuration is one of these.
 func (t *Tasks) has(c *Config) bool { return t == nil || t.holds(c) }
 
 // String names the tasks as help texts do.
@@ -128,7 +127,7 @@ var groups = sync.OnceValue(func() []Group {
 		{"encoding", slices.Concat(encodingSettings, memberSettings, startSettings, fromSettings)},
 		{"model", modelSettings},
 		{"optimizer", slices.Concat(optimizerSettings, memberRates, trainingSettings)},
-		{"data", dataSettings()},
+		{"data", slices.Concat(lstSettings, maskedSettings, sourceSettings, sequenceSettings, positionsSettings)},
 		{"measures", measureSettings},
 		{"output", outputSettings},
 		{"device", deviceSettings},

@@ -43,11 +43,6 @@ var tasks = sync.OnceValue(func() []*TaskFacts {
 	return all
 })
 
-// dataSettings lists the settings of all tasks' data.
-func dataSettings() []Setting {
-	return slices.Concat(lstSettings, maskedSettings, sourceSettings, sequenceSettings, positionsSettings)
-}
-
 // DataKeys lists the keys of the settings that say which examples models see.
 func DataKeys() []string {
 	keys := []string{"task"}
@@ -163,7 +158,6 @@ func taskNames(choose func(t *TaskFacts) bool) (names []string) {
 	return names
 }
 
-// fidelities lists the readings of the paper.
 func fidelities() []string { return []string{"code", "text"} }
 
 // Presets lists the names that Preset knows.

@@ -37,7 +37,6 @@ func findField(t reflect.Type, key string) (f field, of reflect.Type) {
 	return f, t
 }
 
-// fieldOf returns the field of Config with a key.
 func fieldOf(key string) field {
 	f, _ := findField(reflect.TypeFor[Config](), key)
 	return f
@@ -100,7 +99,6 @@ func (s Setting) reset(c *Config, preset, fidelity string) {
 	}
 }
 
-// String lists the defaults in brackets.
 func (d defaults) String() string {
 	names := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(d)) {
@@ -148,7 +146,7 @@ func (s Setting) faults(v reflect.Value, whose string) (all []string) {
 			all[0] += "; " + instead
 		}
 	case s.Range != "":
-		if fault := s.bounds.fault(numberIn(v)); fault != "" {
+		if fault := s.bounds.fault(v.Convert(reflect.TypeFor[float64]()).Float()); fault != "" {
 			all = []string{textOf(v) + whose + fault}
 		}
 	}
@@ -186,9 +184,6 @@ func (b bounds) fault(x float64) string {
 	}
 	return " is not in " + b.text
 }
-
-// numberIn returns the number in a place of any numeric type.
-func numberIn(v reflect.Value) float64 { return v.Convert(reflect.TypeFor[float64]()).Float() }
 
 // textOf writes a value as the help does.
 func textOf(v reflect.Value) string {

@@ -79,7 +79,6 @@ func (r *Run) OpenBoard(curves []string) (*Board, error) {
 	return b, r.removeBoard(b.files)
 }
 
-// fill writes the records of metrics.jsonl to the files.
 func (b *Board) fill() error {
 	records, err := ReadMetrics[Record](b.run.Reader)
 	if err != nil {

@@ -261,7 +261,6 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // checksum returns the CRC-32C of b as 8 hexadecimal digits. It does not protect against forgery.
 func checksum(b []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(b, castagnoli)) }
 
-// addChecksums adds the checksums to the metadata of a file.
 func addChecksums(tensors []safetensors.Tensor, metadata map[string]string) error {
 	sums := make(map[string]string, len(tensors))
 	for _, t := range tensors {
@@ -325,7 +324,6 @@ func (c *Checkpoint) unseal() error {
 
 func isReserved(key, _ string) bool { return strings.HasPrefix(key, reservedPrefix) }
 
-// checkHead compares a header with its checksum.
 func checkHead(f *safetensors.File) error {
 	got, err := headChecksum(f.Tensors, f.Metadata)
 	if want := f.Metadata[headChecksumKey]; err == nil && got != want {

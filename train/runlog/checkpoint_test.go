@@ -88,13 +88,8 @@ func TestNoGoodCheckpoint(t *testing.T) {
 	if _, err := r.LoadProbes(); !errors.Is(err, fs.ErrNotExist) { // saved at the end
 		t.Errorf("LoadProbes: %v", err)
 	}
-	if _, err := r.LoadCheckpoint(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), checkpointFile) ||
-		!strings.Contains(err.Error(), previousFile) {
-		t.Errorf("LoadCheckpoint: %v", err)
-	}
-	if err := r.SaveCheckpoint(6, s.state(6), nil); !errors.Is(err, ErrDamaged) {
-		t.Errorf("SaveCheckpoint: %v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(r.LoadCheckpoint()), ErrDamaged, checkpointFile, previousFile)
+	expect.ErrorIs(t, r.SaveCheckpoint(6, s.state(6), nil), ErrDamaged)
 	expect.NoError(t, r.Close())
 	after := snapshot(t, s.dir)
 	delete(before, environmentFile) // Resume adds to it
@@ -201,9 +196,7 @@ func TestCheckpointSchema(t *testing.T) {
 	sealed := map[string]string{stepKey: "6", checkpointKey: "3"}
 	expect.NoError(t, addChecksums(s.state(6), sealed))
 	expect.NoError(t, safetensors.Write(path, s.state(6), sealed))
-	if c, err := load(t, s.dir); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), path) {
-		t.Errorf("newer schema: %+v, %v", c, err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(load(t, s.dir)), ErrSchema, path)
 	expect.NoError(t, safetensors.Write(path, s.state(6), map[string]string{"torchpe.step": "6"}))
 	if c, err := load(t, s.dir); err != nil || c.Step != 2 || !strings.Contains(c.Warning, "no checksum") {
 		t.Errorf("without checksums: %+v, %v", c, err)

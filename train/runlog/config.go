@@ -43,7 +43,6 @@ func (r *Run) SetConfig(config []byte) error {
 	return r.readConfig()
 }
 
-// readConfig reads config.json and checks its schema.
 func (r *Reader) readConfig() error {
 	text, err := r.root.ReadFile(configFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +96,6 @@ func splitSchema(text []byte) (schema int, rest Object, err error) {
 	return schema, all.Without(schemaKey), err
 }
 
-// parseSchema checks a schema version.
 func parseSchema(value json.RawMessage) (int, error) {
 	n, err := strconv.Atoi(string(value))
 	switch {

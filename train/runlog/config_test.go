@@ -33,9 +33,7 @@ func TestConfig(t *testing.T) {
 	}
 	r := expect.Must(Create(filepath.Join(t.TempDir(), "empty"), []byte(" {}"), Environment{}, Options{}))
 	defer r.Close()
-	if got := string(r.Config().JSON); got != "{}" {
-		t.Errorf("empty configuration: %s", got)
-	}
+	expect.Equal(t, "empty configuration", string(r.Config().JSON), "{}")
 }
 
 // TestConfigRefuses checks that what is no configuration is refused before a directory is made.
@@ -58,9 +56,7 @@ func TestConfigRefuses(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "run")
 		_, err := Create(dir, []byte(config), Environment{}, Options{})
 		expect.Error(t, err, want, dir)
-		if _, err := os.Stat(dir); err == nil {
-			t.Errorf("%s: the directory was made", config)
-		}
+		expect.ErrorIs(t, expect.ErrorOf(os.Stat(dir)), os.ErrNotExist)
 	}
 }
 
@@ -78,12 +74,8 @@ func TestForeignConfig(t *testing.T) {
 		}
 		return err
 	}
-	if err := open(`{"task":"lst","schema":1}`); err != nil {
-		t.Errorf("schema 1: %v", err)
-	}
-	if err := open(`{"schema":3}`); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), path) {
-		t.Errorf("schema 3: %v", err)
-	}
+	expect.NoError(t, open(`{"task":"lst","schema":1}`))
+	expect.ErrorIs(t, open(`{"schema":3}`), ErrSchema, path)
 	expect.Error(t, open(`{"task":"lst"}`), "--config")
 	expect.Error(t, open(`{"sche`), path)
 	if _, err := Resume(dir, Options{}); err == nil {
@@ -91,15 +83,10 @@ func TestForeignConfig(t *testing.T) {
 	}
 	expect.NoError(t, os.Remove(path))
 	for _, dir := range []string{dir, filepath.Join(dir, "missing")} {
-		_, opened := Open(dir)
-		_, resumed := resumeIt(dir)
-		if !errors.Is(opened, ErrNoRun) || !errors.Is(resumed, ErrNoRun) {
-			t.Errorf("%s: %v, %v", dir, opened, resumed)
-		}
+		expect.ErrorIs(t, expect.ErrorOf(Open(dir)), ErrNoRun)
+		expect.ErrorIs(t, expect.ErrorOf(resumeIt(dir)), ErrNoRun)
 	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
-		t.Errorf("left %v (%v)", entries, err)
-	}
+	expect.Equal(t, "files left", len(expect.Must(os.ReadDir(dir))), 0)
 }
 
 // TestValidateName lists names that are fine and names that are not, with a word of the reason.

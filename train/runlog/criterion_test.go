@@ -52,10 +52,6 @@ func TestFits(t *testing.T) {
 	}
 	c := Criterion{"train", 0.99}
 	fits := FitsOf(c, 2, []Record{at(0, 1, .5), at(1, 1, .4), at(0, 2, .991), at(1, 2, math.NaN()), at(0, 3, .98)})
-	if want := (Fit{"train=0.99", true, 2, 128}); fits[0] != want {
-		t.Errorf("member 0: %+v, want %+v", fits[0], want)
-	}
-	if want := (Fit{Criterion: "train=0.99"}); fits[1] != want {
-		t.Errorf("member 1: %+v, want %+v", fits[1], want)
-	}
+	expect.Equal(t, "member 0", fits[0], Fit{"train=0.99", true, 2, 128})
+	expect.Equal(t, "member 1", fits[1], Fit{Criterion: "train=0.99"})
 }

@@ -112,12 +112,10 @@ func (r *Run) writeFile(name string, size int64, write func(io.Writer) error) er
 	return r.syncDir()
 }
 
-// writeText writes a small file atomically.
 func (r *Run) writeText(name string, text []byte) error {
 	return r.writeFile(name, int64(len(text)), atomicfile.Text(text))
 }
 
-// rename renames a file of the run.
 func (r *Run) rename(from, to string) error {
 	if err := r.root.Rename(from, to); err != nil {
 		return r.fileError("rename "+from+" to", to, err)
@@ -133,7 +131,6 @@ func (r *Run) remove(name string) error {
 	return nil
 }
 
-// syncDir syncs the run directory.
 func (r *Run) syncDir() error {
 	if err := r.root.SyncDir("."); err != nil {
 		return r.fileError("sync", ".", err)

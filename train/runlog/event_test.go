@@ -31,9 +31,7 @@ func TestBytes(t *testing.T) {
 			t.Fatalf("step %d: the bytes differ from those of testdata/events.tfevents", e.Step)
 		}
 	}
-	if len(got) != len(want) {
-		t.Errorf("%d bytes, want %d", len(got), len(want))
-	}
+	expect.Equal(t, "bytes", len(got), len(want))
 }
 
 // A tag that is no UTF-8 would make the message unreadable.
@@ -62,14 +60,8 @@ func TestCRC(t *testing.T) {
 		// the last: the catalogue of CRCs, check value of CRC-32/ISCSI
 		{scsi[:48], 0xd9963a56}, {[]byte("123456789"), 0xe3069283},
 	} {
-		if crc := checksum(v.data); crc != fmt.Sprintf("%08x", v.want) {
-			t.Errorf("CRC-32C of %x is %s, want %08x", v.data, crc, v.want)
-		}
-		if got, want := maskedCRC(v.data), (v.want>>15|v.want<<17)+0xa282ead8; got != want {
-			t.Errorf("masked CRC of %x is %08x, want %08x", v.data, got, want)
-		}
+		expect.Equal(t, v.data, checksum(v.data), fmt.Sprintf("%08x", v.want))
+		expect.Equal(t, v.data, maskedCRC(v.data), (v.want>>15|v.want<<17)+0xa282ead8)
 	}
-	if got := maskedCRC(nil); got != 0xa282ead8 {
-		t.Errorf("masked CRC of nothing is %08x", got)
-	}
+	expect.Equal(t, "masked CRC of nothing", maskedCRC(nil), 0xa282ead8)
 }

@@ -75,9 +75,7 @@ func TestCrashWhileResuming(t *testing.T) {
 			if err := y.During(second.run); err == nil {
 				break
 			}
-			if second.saved < first.saved {
-				second.saved = first.saved
-			}
+			second.saved = max(second.saved, first.saved)
 			second.finish(t, want, where(x)+", then "+where(y))
 		}
 	}
@@ -158,9 +156,7 @@ func TestCrashWhileForcing(t *testing.T) {
 		}
 		files := snapshot(t, dir)
 		for _, name := range []string{configFile, metricsFile, checkpointFile, resultFile} {
-			if files[name] != want[name] {
-				t.Errorf("%s: %s differs", where(x), name)
-			}
+			expect.Equal(t, where(x), files[name], want[name])
 		}
 	}
 }

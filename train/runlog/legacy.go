@@ -4,6 +4,7 @@
 package runlog
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -51,12 +52,7 @@ func currentName(old string) string {
 }
 
 // currentPart returns the present name of a part of a key, such as 1-vector for Binary.
-func currentPart(old string) string {
-	if now := currentNames[strings.ToLower(old)]; now != "" {
-		return now
-	}
-	return old
-}
+func currentPart(old string) string { return cmp.Or(currentNames[strings.ToLower(old)], old) }
 
 // oldMeasures reads the numbers of a record or a member's result of torchpe 0.1.0, and the map of its
 // encoding. A null was a number that was not finite or not measured: it is left out.

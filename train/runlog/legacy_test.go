@@ -50,9 +50,7 @@ func TestOldFiles(t *testing.T) {
 	} {
 		var r, again Record
 		expect.NoError(t, json.Unmarshal([]byte(c.text), &r))
-		if !maps.Equal(r.Measures, c.want) {
-			t.Errorf("%s\nhas %v, want %v", c.text, r.Measures, c.want)
-		}
+		expect.Equal(t, c.text, r.Measures, c.want)
 		text, err := json.Marshal(r)
 		if err == nil {
 			err = json.Unmarshal(text, &again)

@@ -172,10 +172,7 @@ func (r *Run) fillLock(text []byte) error {
 		return r.fileError("lock", lockFile, err)
 	}
 	_, err = f.Write(text)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
+	if err = errors.Join(err, f.Close()); err != nil {
 		return r.writeError(lockFile, int64(len(text)), err)
 	}
 	return nil

@@ -118,9 +118,7 @@ func race(t *testing.T, role, dir string, processes int) {
 	winner, lines := 0, make([]string, processes)
 	for i, r := range racers {
 		if lines[i] = r.line(t); lines[i] == "won" {
-			if winner != 0 {
-				t.Error("two processes have the run")
-			}
+			expect.Equal(t, "two processes have the run", winner, 0)
 			winner = r.cmd.Process.Pid
 		}
 	}
@@ -167,9 +165,7 @@ func TestLockedByThisProcess(t *testing.T) {
 		t.Error("files changed")
 	}
 	expect.NoError(t, r.Close())
-	if text := snapshot(t, s.dir)[lockFile]; text != "" {
-		t.Errorf("after Close the lock says %q", text)
-	}
+	expect.Equal(t, "after Close the lock says", snapshot(t, s.dir)[lockFile], "")
 	expect.NoError(t, expect.Must(Resume(s.dir, Options{})).Close())
 }
 
@@ -193,15 +189,9 @@ func TestStaleLock(t *testing.T) {
 	if !errors.As(err, &locked) || !locked.Stale {
 		t.Fatalf("foreign lock: %v", err)
 	}
-	for _, want := range []string{s.dir, "locked by pid 77 on host node-that-died since 2031-02-03T04:05:06Z",
-		"--break-lock"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("message %q lacks %q", err, want)
-		}
-	}
-	if text := snapshot(t, s.dir)[lockFile]; text != foreign {
-		t.Errorf("the lock became %q", text)
-	}
+	expect.Contains(t, err.Error(), s.dir, "locked by pid 77 on host node-that-died since 2031-02-03T04:05:06Z",
+		"--break-lock")
+	expect.Equal(t, "the lock became", snapshot(t, s.dir)[lockFile], foreign)
 	r := expect.Must(Resume(s.dir, Options{BreakLock: true}))
 	if h := r.holder(); h.PID != os.Getpid() || h.Host != host || time.Since(h.Since) > time.Hour {
 		t.Errorf("holder %+v", h)
@@ -213,9 +203,7 @@ func TestStaleLock(t *testing.T) {
 func TestLockCause(t *testing.T) {
 	for _, none := range []error{syscall.ENOLCK, syscall.ENOSYS, syscall.EOPNOTSUPP} {
 		err := LockCause(&fs.PathError{Op: "flock", Path: "x", Err: none})
-		if !errors.Is(err, none) || !strings.Contains(err.Error(), "Lustre with flock") {
-			t.Error(err)
-		}
+		expect.ErrorIs(t, err, none, "Lustre with flock")
 	}
 	if err := LockCause(&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}); err != syscall.EACCES {
 		t.Error(err)
@@ -232,13 +220,9 @@ func TestClaim(t *testing.T) {
 		t.Errorf("claimed twice: %v", err)
 	}
 	expect.NoError(t, r.Close())
-	if left, err := os.ReadDir(base); err != nil || len(left) > 0 {
-		t.Errorf("%v stay: %v", left, err)
-	}
+	expect.Equal(t, "files that stay", len(expect.Must(os.ReadDir(base))), 0)
 	expect.NoError(t, expect.Must(Create(dir, []byte(`{"task":"lst"}`), Environment{}, Options{})).Close())
-	if _, err := Claim(dir, Options{}); !errors.Is(err, ErrExists) {
-		t.Errorf("%v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(Claim(dir, Options{})), ErrExists)
 	expect.NoError(t, expect.Must(Claim(dir, Options{Force: true})).Close())
 	if r, err := Open(dir); err != nil || string(r.Config().JSON) != `{"task":"lst"}` {
 		t.Errorf("a claim with Force removed the run: %v", err)
@@ -252,13 +236,9 @@ func TestRunsBelow(t *testing.T) {
 		expect.NoError(t, expect.Must(createEmpty(filepath.Join(dir, below))).Close())
 		for _, force := range []bool{false, true} {
 			_, err := Create(dir, []byte("{}"), Environment{}, Options{Force: force})
-			if !errors.Is(err, ErrRunsBelow) || !strings.Contains(err.Error(), below) {
-				t.Errorf("%s: %v", below, err)
-			}
+			expect.ErrorIs(t, err, ErrRunsBelow, below)
 		}
-		if held, err := os.ReadDir(dir); err != nil || len(held) != 1 {
-			t.Errorf("%s: %v %v", below, held, err)
-		}
+		expect.Equal(t, below, len(expect.Must(os.ReadDir(dir))), 1)
 	}
 	dir := t.TempDir()
 	expect.NoError(t, os.Mkdir(filepath.Join(dir, "other"), 0o777))

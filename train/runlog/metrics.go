@@ -39,7 +39,6 @@ func (m *metricsWriter) sync() error {
 	return nil
 }
 
-// closeMetrics closes the file, if it is open.
 func (r *Run) closeMetrics() error {
 	f := r.metrics.f
 	if f == nil {

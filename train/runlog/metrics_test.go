@@ -1,7 +1,6 @@
 package runlog
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -97,20 +96,12 @@ func TestTruncateMetricsRefuses(t *testing.T) {
 	} {
 		r := resumed(t, file)
 		_, err := r.TruncateMetrics(3)
-		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "line 3") ||
-			!strings.Contains(err.Error(), r.path(metricsFile)) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if got, err := os.ReadFile(r.path(metricsFile)); err != nil || string(got) != file {
-			t.Errorf("%s: the file became %q", name, got)
-		}
+		expect.ErrorIs(t, err, ErrDamaged, "line 3", r.path(metricsFile))
+		expect.Equal(t, name, string(expect.Must(os.ReadFile(r.path(metricsFile)))), file)
 	}
 	r := resumed(t, "")
 	expect.NoError(t, os.Remove(r.path(metricsFile)))
-	if _, err := r.TruncateMetrics(3); !errors.Is(err, fs.ErrNotExist) ||
-		!strings.Contains(err.Error(), "up to step 3 is lost") {
-		t.Errorf("file missing: %v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(r.TruncateMetrics(3)), fs.ErrNotExist, "up to step 3 is lost")
 	expect.Must(r.TruncateMetrics(-1)) // at the start there is none
 }
 
@@ -126,9 +117,7 @@ func TestAppendRefuses(t *testing.T) {
 	if err := r.Append(); err != nil {
 		t.Errorf("nothing: %v", err)
 	}
-	if after := snapshot(t, s.dir)[metricsFile]; after != before {
-		t.Errorf("the file became %q", after)
-	}
+	expect.Equal(t, "the file became", snapshot(t, s.dir)[metricsFile], before)
 }
 
 // TestReadMetrics reads into the caller's types, with keys that only later records have, while half
@@ -149,9 +138,7 @@ func TestReadMetrics(t *testing.T) {
 	}
 	broken := resumed(t, text(1)+"{\"step\":\n"+text(2))
 	_, err = ReadMetrics[Record](broken.Reader)
-	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "line 2") {
-		t.Errorf("damage: %v", err)
-	}
+	expect.ErrorIs(t, err, ErrDamaged, "line 2")
 }
 
 // TestReadWhileWriting reads a run that another Run is appending to: every reading is a prefix of
@@ -175,9 +162,7 @@ func TestReadWhileWriting(t *testing.T) {
 	for running := true; running; {
 		select {
 		case err := <-done:
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			running = false
 		default:
 		}
@@ -202,10 +187,7 @@ func FuzzTruncateMetrics(f *testing.F) {
 		r := resumed(t, file)
 		defer r.Close()
 		_, err := r.TruncateMetrics(step)
-		left, readErr := os.ReadFile(r.path(metricsFile))
-		if readErr != nil {
-			t.Fatal(readErr)
-		}
+		left := expect.Must(os.ReadFile(r.path(metricsFile)))
 		if err != nil {
 			if string(left) != file {
 				t.Fatalf("refused (%v), but changed %q to %q", err, file, left)

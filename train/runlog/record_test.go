@@ -108,12 +108,8 @@ func TestResult(t *testing.T) {
 	}
 	expect.Error(t, r.SaveResult(Result{Members: []MemberResult{{Status: "fine"}}}), `"fine"`)
 	expect.NoError(t, errors.Join(r.SaveResult(sampleResult()), r.Close()))
-	if _, err := Resume(r.Dir(), Options{}); !errors.Is(err, ErrComplete) {
-		t.Errorf("Resume: %v", err)
-	}
-	if _, err := Create(r.Dir(), []byte("{}"), Environment{}, Options{}); !errors.Is(err, ErrExists) {
-		t.Errorf("Create: %v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(Resume(r.Dir(), Options{})), ErrComplete)
+	expect.ErrorIs(t, expect.ErrorOf(Create(r.Dir(), []byte("{}"), Environment{}, Options{})), ErrExists)
 	reader := expect.Must(Open(r.Dir()))
 	defer reader.Close()
 	if got, err := reader.Result(); err != nil || len(got.Members) != 2 || !reader.Complete() {
@@ -131,12 +127,8 @@ func TestCompletedMeanwhile(t *testing.T) {
 		}
 		return false
 	}}
-	if err := x.During(func() error { return expect.ErrorOf(resumeIt(s.dir)) }); !errors.Is(err, ErrComplete) {
-		t.Errorf("got %v", err)
-	}
-	if text := snapshot(t, s.dir)[lockFile]; text != "" {
-		t.Errorf("the lock was kept by %s", text)
-	}
+	expect.ErrorIs(t, x.During(func() error { return expect.ErrorOf(resumeIt(s.dir)) }), ErrComplete)
+	expect.Equal(t, "the lock was kept by", snapshot(t, s.dir)[lockFile], "")
 }
 
 // TestEnvironment checks that the place of each resumption is kept beside that of the start.
@@ -165,9 +157,7 @@ func TestEnvironment(t *testing.T) {
 	want := []string{"arch", "blas", "blas_kernel", "command_line", "cpu", "device", "git_commit",
 		"git_modified", "go", "gpu", "host",
 		"libtorch_built", "libtorch_running", "os", "resumed", "start_time", "threads", "torchpe"}
-	if got := slices.Sorted(maps.Keys(object)); !slices.Equal(got, want) {
-		t.Errorf("keys %v", got)
-	}
+	expect.Equal(t, "keys", slices.Sorted(maps.Keys(object)), want)
 }
 
 // The newest version of CHANGELOG.md is that of the program, and a run's environment has it.
@@ -182,7 +172,5 @@ func TestVersion(t *testing.T) {
 		t.Errorf("%q, %q", env.Torchpe, env.Build())
 	}
 	env.GitCommit, env.GitModified = "0123456789abcdef", true
-	if !strings.Contains(env.Build(), ", commit 0123456789ab with changes, go") {
-		t.Error(env.Build())
-	}
+	expect.Contains(t, env.Build(), ", commit 0123456789ab with changes, go")
 }

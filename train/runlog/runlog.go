@@ -323,7 +323,6 @@ func (r *Reader) checkIncomplete() error {
 	return nil
 }
 
-// readJSON reads a JSON file of the run into v.
 func (r *Reader) readJSON(name string, v any) error {
 	text, err := r.root.ReadFile(name)
 	if err != nil {
@@ -335,7 +334,6 @@ func (r *Reader) readJSON(name string, v any) error {
 	return nil
 }
 
-// writeJSON writes a JSON file of the run atomically.
 func (r *Run) writeJSON(name string, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

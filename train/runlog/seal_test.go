@@ -65,9 +65,7 @@ func TestEveryBitOfTheEnd(t *testing.T) {
 	}
 	_, all, _ := strings.Cut(string(replace(t, dir, metricsFile, nil)), "\n")
 	replace(t, dir, metricsFile, []byte(all))
-	if err := readEnd(dir); !errors.Is(err, ErrDamaged) {
-		t.Errorf("without the first record: %v", err)
-	}
+	expect.ErrorIs(t, readEnd(dir), ErrDamaged)
 }
 
 // Probes and results without checksums, which earlier versions wrote, are read.
@@ -97,10 +95,7 @@ func edited(t *testing.T, dir, old, text string) {
 func TestResultOfEditedConfig(t *testing.T) {
 	dir := simulated(t)
 	edited(t, dir, "lst", "nmar")
-	if err := readEnd(dir); !errors.Is(err, ErrConfigChanged) ||
-		!strings.Contains(err.Error(), filepath.Join(dir, configFile)) {
-		t.Errorf("edited: %v", err)
-	}
+	expect.ErrorIs(t, readEnd(dir), ErrConfigChanged, filepath.Join(dir, configFile))
 	edited(t, dir, "nmar", "lst")
 	edited(t, dir, "\n", "\r\n\t")
 	expect.NoError(t, readEnd(dir))

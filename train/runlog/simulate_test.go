@@ -76,11 +76,7 @@ func (s *simulation) run() (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closeErr := r.Close(); err == nil {
-			err = closeErr
-		}
-	}()
+	defer func() { err = errors.Join(err, r.Close()) }()
 	for step := from + 1; step <= s.steps; step++ {
 		if err := s.try(func() error { return r.Append(s.records(step)...) }); err != nil {
 			return err

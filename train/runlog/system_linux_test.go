@@ -192,9 +192,7 @@ func TestForceAndForeignFiles(t *testing.T) {
 	for _, name := range append(foreign, checkpointFile+tempSuffix, resultFile+tempSuffix) {
 		expect.NoError(t, os.WriteFile(filepath.Join(s.dir, name), []byte("x"), 0o666))
 	}
-	if _, err := createEmpty(s.dir); !errors.Is(err, ErrExists) || !strings.Contains(err.Error(), "--force") {
-		t.Errorf("without Force: %v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(createEmpty(s.dir)), ErrExists, "--force")
 	r := expect.Must(Create(s.dir, []byte(`{"new":true}`), Environment{}, Options{Force: true}))
 	want := map[string]bool{configFile: true, environmentFile: true, metricsFile: true, lockFile: true}
 	for _, name := range foreign {
@@ -209,9 +207,7 @@ func TestForceAndForeignFiles(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("missing: %v", want)
 	}
-	if _, err := r.LoadCheckpoint(); !errors.Is(err, ErrNoCheckpoint) {
-		t.Errorf("LoadCheckpoint: %v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(r.LoadCheckpoint()), ErrNoCheckpoint)
 	expect.NoError(t, os.WriteFile(filepath.Join(s.dir, checkpointFile+tempSuffix), []byte("x"), 0o666))
 	expect.NoError(t, r.Close())
 	r = expect.Must(resumeIt(s.dir))
@@ -223,10 +219,6 @@ func TestForceAndForeignFiles(t *testing.T) {
 	// A directory that holds only a checkpoint is somebody's too.
 	alone := t.TempDir()
 	expect.NoError(t, os.WriteFile(filepath.Join(alone, checkpointFile), []byte("x"), 0o666))
-	if _, err := createEmpty(alone); !errors.Is(err, ErrExists) {
-		t.Errorf("a checkpoint alone: %v", err)
-	}
-	if _, err := os.Stat(filepath.Join(alone, configFile)); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("config.json: %v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(createEmpty(alone)), ErrExists)
+	expect.ErrorIs(t, expect.ErrorOf(os.Stat(filepath.Join(alone, configFile))), fs.ErrNotExist)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -64,9 +63,7 @@ func TestOneClaims(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if got.Load() != 1 {
-			t.Errorf("task %d was claimed %d times", index, got.Load())
-		}
+		expect.Equal(t, fmt.Sprint("claims of task ", index), got.Load(), 1)
 	}
 }
 
@@ -93,9 +90,7 @@ func TestOtherHosts(t *testing.T) {
 	put(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 4, Step: 7, Job: "12_3", Time: time.Now()})
 	t.Setenv("SLURM_ARRAY_JOB_ID", "12")
 	t.Setenv("SLURM_ARRAY_TASK_ID", "4")
-	if _, err := s.ClaimTask(0, false); !errors.Is(err, ErrBusy) {
-		t.Errorf("another task of the job: %v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(s.ClaimTask(0, false)), ErrBusy)
 	t.Setenv("SLURM_ARRAY_TASK_ID", "3") // requeued on this host
 	c, err := s.ClaimTask(0, false)
 	if err != nil || c.Attempt() != 5 || state() != StateRunning {
@@ -109,9 +104,7 @@ func TestOtherHosts(t *testing.T) {
 	c = expect.Must(s.ClaimTask(0, false))
 	c.Release()
 	put(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 9, Time: time.Now()})
-	if _, err := s.ClaimTask(0, true); !errors.Is(err, ErrBusy) {
-		t.Errorf("a worker that gives signs of life: %v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(s.ClaimTask(0, true)), ErrBusy)
 	put(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 9, Time: time.Now().Add(-time.Hour)})
 	st, err := s.Status(nil)
 	if said := fmt.Sprint(s.Unfinished(st, false)); err != nil || !strings.Contains(said,
@@ -143,9 +136,7 @@ func TestPlantedFiles(t *testing.T) {
 			c.Release()
 		}
 	}
-	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
-		t.Errorf("%v, %v", left, err)
-	}
+	expect.Equal(t, "files outside", len(expect.Must(os.ReadDir(outside))), 0)
 }
 
 // model holds the expected state of a task.
@@ -267,13 +258,9 @@ func TestComplete(t *testing.T) {
 	for _, s := range []*Sweep{packed, single} {
 		for i := range s.Plan.Tasks {
 			c := expect.Must(s.ClaimTask(i, false))
-			if err := c.Complete(); !errors.Is(err, runlog.ErrNoRun) {
-				t.Errorf("a task without a run: %v", err)
-			}
+			expect.ErrorIs(t, c.Complete(), runlog.ErrNoRun)
 			expect.NoError(t, errors.Join(trainFake(c, 6, 0), c.Complete()))
-			if _, err := os.Stat(s.EnsembleDir(i)); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("the ensemble is still there: %v", err)
-			}
+			expect.ErrorIs(t, expect.ErrorOf(os.Stat(s.EnsembleDir(i))), os.ErrNotExist)
 		}
 	}
 	names := packed.Plan.Tasks[0].Runs
@@ -289,9 +276,7 @@ func TestComplete(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(names, []string{"learn-0.2_seed=1", "learn-0.2_seed=2", "learn-0.2_seed=3"}) {
-		t.Error(names)
-	}
+	expect.Equal(t, "names", names, []string{"learn-0.2_seed=1", "learn-0.2_seed=2", "learn-0.2_seed=3"})
 }
 
 // An ensemble whose newest checkpoint is gone is not split: its runs would hold older weights than
@@ -302,13 +287,8 @@ func TestCompleteRefusesAnOlderCheckpoint(t *testing.T) {
 	defer c.Release()
 	dir := s.EnsembleDir(0)
 	expect.NoError(t, errors.Join(trainFake(c, 6, 0), os.Remove(filepath.Join(dir, "checkpoint.safetensors"))))
-	if err := c.Complete(); err == nil ||
-		!strings.Contains(err.Error(), "training ended after step 6; remove result.json in "+dir) {
-		t.Error(err)
-	}
-	if _, err := os.Stat(filepath.Join(s.Dir, runsDir)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("runs were written: %v", err)
-	}
+	expect.Error(t, c.Complete(), "training ended after step 6; remove result.json in "+dir)
+	expect.ErrorIs(t, expect.ErrorOf(os.Stat(filepath.Join(s.Dir, runsDir))), os.ErrNotExist)
 }
 
 // What is in the way of a run is named, not overwritten.
@@ -318,9 +298,7 @@ func TestCompleteOverwritesNothing(t *testing.T) {
 	mine := filepath.Join(s.RunDir(s.Plan.Tasks[0].Runs[1]), "mine.txt")
 	expect.NoError(t, errors.Join(trainFake(c, 6, 0), os.MkdirAll(filepath.Dir(mine), 0o777),
 		os.WriteFile(mine, []byte("x"), 0o666)))
-	if err := c.Complete(); err == nil || !strings.Contains(err.Error(), "in the way") {
-		t.Error(err)
-	}
+	expect.Error(t, c.Complete(), "in the way")
 	c.Release()
 	if text, err := os.ReadFile(mine); string(text) != "x" || s.Task(0).State != StateLost {
 		t.Errorf("%q, %v", text, err)

@@ -237,7 +237,6 @@ func (s *Sweep) remove(name string) error {
 	return nil
 }
 
-// exists reports whether there is a file of that name.
 func (s *Sweep) exists(name string) bool {
 	_, err := s.root.Lstat(name)
 	return err == nil

@@ -88,7 +88,7 @@ func (p *Plan) Estimate(st Status) (*Estimate, error) {
 	}
 	at := map[string]int{}
 	for i, t := range p.Tasks {
-		if !st.open(i) {
+		if i < len(st.Tasks) && st.Tasks[i].Done != nil { // others may have been planned after the status was read
 			continue
 		}
 		key := keys[t.Configuration]
@@ -107,9 +107,6 @@ func (p *Plan) Estimate(st Status) (*Estimate, error) {
 	}
 	return e, nil
 }
-
-// open reports whether a task is not done. The task may have been planned after the status was read.
-func (st Status) open(task int) bool { return task >= len(st.Tasks) || st.Tasks[task].Done == nil }
 
 // FreeMB returns the space that is free in a directory, which need not exist; -1 where the file
 // system does not say.

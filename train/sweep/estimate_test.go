@@ -20,8 +20,7 @@ func TestEstimate(t *testing.T) {
 		base := expect.Must(config.Preset("quick", "code"))
 		base.PE, base.Layers, base.Epochs, base.LogEvery = "nope", c.layers, c.epochs, 2
 		base.Members = []config.Member{{Seed: 1, LR: 1}, {Seed: 2, LR: 1}}
-		text := expect.Must(json.Marshal(base))
-		configs = append(configs, text)
+		configs = append(configs, expect.Must(json.Marshal(base)))
 	}
 	var p Plan
 	expect.Must(p.Add(configs, Packing{Members: 1}, nil))
@@ -44,9 +43,7 @@ func TestEstimate(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	size, larger := sizeOf(expect.Must(readConfig(configs[0]))), sizeOf(expect.Must(readConfig(configs[2])))
-	if math.Abs(e.DiskMB-3*size.DiskMB-2*larger.DiskMB) > 1e-9 {
-		t.Errorf("%g MB", e.DiskMB)
-	}
+	expect.Near(t, "MB", e.DiskMB, 3*size.DiskMB+2*larger.DiskMB, 1e-9)
 }
 
 // The mask level, a key within another, makes no step of another kind; the number of nodes does.
@@ -59,8 +56,7 @@ func TestShapesOfMaskLevels(t *testing.T) {
 		base := expect.Must(config.Preset("nmar", "code"))
 		base.PE, base.Masked.Level, base.Masked.NMAR.Nodes = "nope", c.level, c.nodes
 		base.Members = []config.Member{{Seed: 1, LR: 1}}
-		text := expect.Must(json.Marshal(base))
-		configs = append(configs, text)
+		configs = append(configs, expect.Must(json.Marshal(base)))
 	}
 	var p Plan
 	expect.Must(p.Add(configs, Packing{Members: 1}, nil))

@@ -148,7 +148,5 @@ func TestUnreadableIsNotGone(t *testing.T) {
 			t.Errorf("task %d: %v, %s", task, err, state)
 		}
 	}
-	if got := s.Task(0).State; got != StateDone {
-		t.Error(got)
-	}
+	expect.Equal(t, "task 0", s.Task(0).State, StateDone)
 }

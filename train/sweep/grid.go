@@ -93,7 +93,6 @@ func (s Spec) Points() (all []Point, err error) {
 	return all, nil
 }
 
-// expand returns all points of the part.
 func (p Part) expand() ([]Point, error) {
 	dimensions, err := p.dimensions()
 	if err != nil {

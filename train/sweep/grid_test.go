@@ -90,9 +90,7 @@ func TestGridMistakes(t *testing.T) {
 		{Part{Axes: []Axis{axis("a", expect.Must(config.Range("1", "1001", "1"))...),
 			axis("b", expect.Must(config.Range("1", "1000", "1"))...)}}, "more than 1000000"},
 	} {
-		if _, err := (Spec{Parts: []Part{c.part}}).Points(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v, want %q", c.part, err, c.want)
-		}
+		expect.Error(t, expect.ErrorOf((Spec{Parts: []Part{c.part}}).Points()), c.want)
 	}
 }
 
@@ -132,9 +130,7 @@ func TestCrossedCount(t *testing.T) {
 func TestZipRepeats(t *testing.T) {
 	p := Part{Axes: []Axis{axis("optimizer", "adam", "adam", "sgd"), axis("lr", "1", "2", "2")},
 		Zip: [][]string{{"optimizer", "lr"}}}
-	if points := expandAll(t, p); len(points) != 3 {
-		t.Errorf("%v", points)
-	}
+	expect.Equal(t, p, len(expandAll(t, p)), 3)
 }
 
 func TestParseSeeds(t *testing.T) {
@@ -151,9 +147,7 @@ func TestParseSeeds(t *testing.T) {
 		"-1": "no seed", "a": "no seed", "paper,1": "no seed", "1:2:0": "does not move",
 		"4:1": "leads away", "1:x": "no number", "1:100000": "more than",
 	} {
-		if got, err := ParseSeeds(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %s, %v; want %q", text, got, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(ParseSeeds(text)), want)
 	}
 }
 
@@ -217,9 +211,7 @@ func TestPresetCounts(t *testing.T) {
 			t.Errorf("%s: %d runs, want %d", p.Name, runs, p.Runs)
 		}
 	}
-	if _, err := FindPreset("figg2"); err == nil || !strings.Contains(err.Error(), `"fig2"`) {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(FindPreset("figg2")), `"fig2"`)
 }
 
 // Values that presets.yaml writes out are those of the paper and of the published languages.
@@ -245,9 +237,7 @@ func TestPresetValues(t *testing.T) {
 		{"fig2", 0, "sigma", texts[0]}, {"figA7", 0, "sigma", texts[1]},
 		{"fig4", 0, "sigma", texts[2]}, {"lengths", 0, "sequence", sequence.Names(sequence.Published())},
 	} {
-		if got := values(c.preset, c.part, c.flag); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", c.preset, got, c.want)
-		}
+		expect.Equal(t, c.preset, values(c.preset, c.part, c.flag), c.want)
 	}
 }
 
@@ -270,9 +260,7 @@ func TestLeaderboardIsWhole(t *testing.T) {
 			}
 		}
 		slices.Sort(got)
-		if got = slices.Compact(got); !slices.Equal(got, want) {
-			t.Errorf("%s has %v, want %v", preset, got, want)
-		}
+		expect.Equal(t, preset, slices.Compact(got), want)
 	}
 }
 

@@ -232,15 +232,9 @@ func workerFailure(err error, output string, oom bool) Failure {
 
 // oomKills counts the processes that Linux has killed for lack of memory; 0 where unknown.
 func oomKills() int {
-	text, err := os.ReadFile("/proc/vmstat")
-	if err != nil {
-		return 0
-	}
+	text, _ := os.ReadFile("/proc/vmstat")
 	_, after, _ := strings.Cut(string(text), "\noom_kill ")
 	count, _, _ := strings.Cut(after, "\n")
-	n, err := strconv.Atoi(count)
-	if err != nil {
-		return 0
-	}
+	n, _ := strconv.Atoi(count)
 	return n
 }

@@ -33,9 +33,7 @@ func TestLocal(t *testing.T) {
 	l.Ended = func(t TaskStatus) { ended = append(ended, fmt.Sprint(t.Index, t.State)) }
 	expect.NoError(t, l.Launch(t.Context(), s))
 	slices.Sort(ended)
-	if want := []string{"0done", "1failed", "2done", "3failed", "4failed", "5done"}; !slices.Equal(ended, want) {
-		t.Errorf("%v, want %v", ended, want)
-	}
+	expect.Equal(t, "ended", ended, []string{"0done", "1failed", "2done", "3failed", "4failed", "5done"})
 	st, err := s.Status(nil)
 	if err != nil || st.DoneRuns != 6 || st.Counts[StateDone] != 3 || st.Counts[StateFailed] != 3 {
 		t.Fatalf("%+v, %v", st.Counts, err)
@@ -49,9 +47,7 @@ func TestLocal(t *testing.T) {
 		"3 learn-0.2_lr=2_seed=1 killed: the worker was killed by signal 9 (killed)",
 		"4 learn-0.2_lr=3_seed=1 error: the worker ended with exit code 7",
 	}
-	if !slices.Equal(troubles, want) {
-		t.Errorf("%q", troubles)
-	}
+	expect.Equal(t, "troubles", troubles, want)
 	if f := st.Tasks[3].Failure; f.ExitCode != 137 || !slices.Equal(f.LastLog, []string{"attempt 1"}) ||
 		f.Attempt != 1 {
 		t.Errorf("%+v", f)
@@ -83,18 +79,14 @@ func TestStopAndCancel(t *testing.T) {
 	if err := l.Launch(ctx, s); err != nil || time.Since(start) > 30*time.Second {
 		t.Errorf("%v after %v", err, time.Since(start))
 	}
-	if !slices.Equal(said, []string{"attempt 1"}) {
-		t.Errorf("the running task said %q", said)
-	}
+	expect.Equal(t, "the running task said", said, []string{"attempt 1"})
 	st, err := s.Status(nil)
 	if err != nil || st.Counts[StatePending] < 2 || st.Counts[StateFailed]+st.Counts[StateDone] > 0 {
 		t.Errorf("%+v, %v", st.Counts, err)
 	}
 	expect.NoError(t, s.Cancel())
 	l.Ended = func(task TaskStatus) { t.Errorf("task %d was begun though the sweep is cancelled", task.Index) }
-	if err := l.Launch(t.Context(), s); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, l.Launch(t.Context(), s))
 	if err := errors.Join(s.Uncancel(), s.Uncancel()); err != nil || s.Cancelled() {
 		t.Error(err)
 	}
@@ -124,38 +116,28 @@ func TestETA(t *testing.T) {
 			Total: 40, Seconds: 20}},
 		{Index: 2, State: StatePending, Runs: []string{"a", "b"}},
 	}
-	if got := s.eta(tasks); got != 40+100 {
-		t.Error(got)
-	}
+	expect.Equal(t, "time left", s.eta(tasks), 40+100)
 	// What has done no step, lasted no time, or knows no end is as if it had not begun.
 	begun := *tasks[1].Heartbeat
 	for _, b := range []*Heartbeat{nil, {First: 10, Step: 10, Total: 40, Seconds: 20}, {First: 10, Step: 20, Total: 40},
 		{First: 10, Step: 20, Seconds: 20}} {
 		tasks[1].Heartbeat = b
-		if got := s.eta(tasks); got != 100+100 {
-			t.Errorf("%+v: %v", b, got)
-		}
+		expect.Equal(t, fmt.Sprintf("time left with %+v", b), s.eta(tasks), 100+100)
 	}
 	tasks[1].Heartbeat = &begun
 	// Before the first task is done, one that runs says how long they take: 2 s a step.
 	early := slices.Clone(tasks)
 	early[0] = TaskStatus{Index: 0, State: StatePending, Runs: []string{"a", "b"}}
-	if got := s.eta(early); got != 80+40+80 {
-		t.Error(got)
-	}
+	expect.Equal(t, "time left early", s.eta(early), 80+40+80)
 	early[1].Heartbeat = nil
-	if got := s.eta(early); got != 0 {
-		t.Error(got)
-	}
+	expect.Equal(t, "time left of what has not begun", s.eta(early), 0)
 	for i, want := range map[int]string{-1: "from 0 to 2", 3: "from 0 to 2", 0: "", 2: ""} {
 		if err := s.Check(i); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("task %d: %v", i, err)
 		}
 	}
 	tasks[1].State = StateLost
-	if got := s.eta(tasks); got != 0 {
-		t.Error(got)
-	}
+	expect.Equal(t, "time left of what is lost", s.eta(tasks), 0)
 }
 
 // With FailFast nothing is begun after a task that failed, and what others work on is stopped.
@@ -165,9 +147,7 @@ func TestFailFast(t *testing.T) {
 	l := local(s, 2)
 	l.FailFast = true
 	err := l.Launch(t.Context(), s)
-	if err == nil || !strings.Contains(err.Error(), "task 2 failed") {
-		t.Error(err)
-	}
+	expect.Error(t, err, "task 2 failed")
 	var states []string
 	for i := range s.Plan.Tasks {
 		states = append(states, string(s.Task(i).State))

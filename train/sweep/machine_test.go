@@ -2,8 +2,9 @@ package sweep
 
 import (
 	"os"
-	"slices"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Workers share the memory of their GPU: two on one have half of it each. The smallest GPU, by what
@@ -54,13 +55,9 @@ func TestVisibleGPUs(t *testing.T) {
 		gpus := VisibleGPUs(c.n)
 		for worker, want := range c.workers {
 			cmd := TaskCommand{Program: "torchpe", Dir: "s", GPUs: gpus}.Command(t.Context(), 7, worker)
-			if got := cmd.Env[len(cmd.Env)-1]; got != "CUDA_VISIBLE_DEVICES="+want {
-				t.Errorf("%q: worker %d has %s", c.given, worker, got)
-			}
+			expect.Equal(t, c.given, cmd.Env[len(cmd.Env)-1], "CUDA_VISIBLE_DEVICES="+want)
 		}
-		if len(gpus) != c.n {
-			t.Errorf("%q: %v", c.given, gpus)
-		}
+		expect.Equal(t, c.given, len(gpus), c.n)
 	}
 }
 
@@ -77,8 +74,6 @@ func TestTaskCommand(t *testing.T) {
 			[]string{"p", "sweep", "run-task", "--index", "7", "--threads", "1", "--break-lock",
 				"--device", "cuda:0", "--", "s"}},
 	} {
-		if cmd := c.command.Command(t.Context(), 7, 0); !slices.Equal(cmd.Args, c.want) {
-			t.Errorf("%q, want %q", cmd.Args, c.want)
-		}
+		expect.Equal(t, "command", c.command.Command(t.Context(), 7, 0).Args, c.want)
 	}
 }

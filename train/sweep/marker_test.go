@@ -49,9 +49,7 @@ func TestRunsGone(t *testing.T) {
 	if got := finished(t, s, name); !maps.Equal(got, want) {
 		t.Errorf("%s is %q, was %q", name, got, want)
 	}
-	if log := string(expect.Must(os.ReadFile(s.Log(0)))); log != "attempt 1\n" {
-		t.Errorf("the other task: %q", log)
-	}
+	expect.Equal(t, "the other task", string(expect.Must(os.ReadFile(s.Log(0)))), "attempt 1\n")
 }
 
 // The markers of one plan do not count for another: not where its file is gone, and not where
@@ -63,11 +61,8 @@ func TestMarkersOfAnotherPlan(t *testing.T) {
 	other, _ := extend(t, filepath.Join(dir, "other"), resolved(t, 2, axis("pe", "learn"), axis("sigma", "0.3")), 2)
 	plan := filepath.Join(s.Dir, planFile)
 	expect.NoError(t, os.Remove(plan))
-	if _, err := Extend(s.Dir, "x",
-		func(*Plan) error { t.Error("a new plan was made"); return nil }); err == nil ||
-		!strings.Contains(err.Error(), "no sweep.json") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(Extend(s.Dir, "x", func(*Plan) error { t.Error("a new plan was made"); return nil })),
+		"no sweep.json")
 	expect.NoError(t, os.WriteFile(plan, expect.Must(os.ReadFile(filepath.Join(other.Dir, planFile))), 0o666))
 	s = expect.Must(Open(s.Dir))
 	defer s.Close()
@@ -107,9 +102,7 @@ func TestDamagedMarkers(t *testing.T) {
 	if st = launched(t, s); st.Counts[StateDone] != 3 || st.Counts[StateUnknown] != 1 {
 		t.Errorf("%+v, %+v", st.Counts, st.Troubles())
 	}
-	if _, err := s.ClaimTask(2, false); !errors.Is(err, syscall.EISDIR) {
-		t.Error(err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(s.ClaimTask(2, false)), syscall.EISDIR)
 }
 
 // A failure that cannot be recorded stops the launcher in good order: it says why, and what it had

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -106,16 +107,12 @@ func (h Hardware) Machine(configs [][]byte, workers int) (Machine, error) {
 			return Machine{}, err
 		}
 		if n := len(h.GPUsMB); n > 0 && c.Device != "cpu" {
-			if workers == 0 {
-				workers = n
-			}
+			workers = cmp.Or(workers, n)
 			perGPU := (workers + n - 1) / n
 			return Machine{Workers: workers, WorkerMB: slices.Min(h.GPUsMB) / float64(perGPU), GPU: true}, nil
 		}
 	}
-	if workers == 0 {
-		workers = h.CPUs
-	}
+	workers = cmp.Or(workers, h.CPUs)
 	return Machine{Workers: workers, WorkerMB: h.MemoryMB / float64(max(1, workers))}, nil
 }
 

@@ -1,7 +1,7 @@
 package sweep
 
 import (
-	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -17,14 +17,10 @@ func TestAllFailuresAreCleared(t *testing.T) {
 		expect.NoError(t, expect.Must(s.ClaimTask(i, false)).Fail(Failure{Reason: ReasonOOM}))
 	}
 	busy := expect.Must(s.lockTask(1))
-	if err := s.ClearFailures(false); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, s.ClearFailures(false))
 	expect.NoError(t, busy.Release())
 	for i, want := range []State{StatePending, StateFailed, StatePending} {
-		if got := s.Task(i).State; got != want {
-			t.Errorf("task %d is %s, want %s", i, got, want)
-		}
+		expect.Equal(t, fmt.Sprint("task ", i), s.Task(i).State, want)
 	}
 }
 
@@ -36,15 +32,11 @@ func TestUncancelNothing(t *testing.T) {
 			Of: func(operation, _ string) bool { return operation == "remove" }}
 		return x.During(s.Uncancel)
 	}
-	if err := uncancel(); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, uncancel())
 	if err := s.Cancel(); err != nil || !s.Cancelled() {
 		t.Fatal(err)
 	}
-	if err := uncancel(); !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), cancelFile) {
-		t.Error(err)
-	}
+	expect.ErrorIs(t, uncancel(), syscall.EROFS, cancelFile)
 	if err := s.Uncancel(); err != nil || s.Cancelled() {
 		t.Error(err)
 	}
@@ -62,9 +54,7 @@ func TestSizesFollowTheTokens(t *testing.T) {
 		`,"masked":{"nmar":{"nodes":25}}`: 25, `,"masked":{"surrogate":{"subjects":2,"frames":9}}`: 360,
 		`,"masked":{"files":{"tokens":50}}`: 50, `,"masked":{"files":{}}`: 360,
 	} {
-		if got := size(data) - base; got != 2*8*(tokens-10) {
-			t.Errorf("%s: %v more parameters than with 10 tokens", data, got)
-		}
+		expect.Equal(t, data, size(data)-base, 2*8*(tokens-10))
 	}
 }
 
@@ -102,7 +92,5 @@ func TestShortOfDisk(t *testing.T) {
 			t.Error(text)
 		}
 	}
-	if text := ShortOfDisk("/data", 2048, 4096) + ShortOfDisk("/data", 2048, -1); text != "" {
-		t.Error(text)
-	}
+	expect.Equal(t, "enough", ShortOfDisk("/data", 2048, 4096)+ShortOfDisk("/data", 2048, -1), "")
 }

@@ -68,7 +68,6 @@ func (r run) identity() string {
 	return string(r.base.Without(incidental...).Text()) + string(r.member)
 }
 
-// equal reports whether two runs have the same identity.
 func (r run) equal(other run) bool { return r.identity() == other.identity() }
 
 // config returns the configuration of the run, as config.json holds it.
@@ -76,7 +75,6 @@ func (r run) config() json.RawMessage {
 	return r.base.With(membersKey, slices.Concat([]byte("["), r.member, []byte("]"))).Text()
 }
 
-// runsOf splits a resolved configuration into its members.
 func runsOf(resolved []byte) ([]run, error) {
 	text, err := json.Marshal(json.RawMessage(resolved)) // escaped as it comes back from the file
 	if err != nil {
@@ -149,7 +147,6 @@ func (p *Plan) Add(configs [][]byte, packing Packing, command []string) (Added, 
 	return added, p.seal(command)
 }
 
-// pack appends tasks of runs.
 func (p *Plan) pack(runs []run, names []string, packing Packing) error {
 	place := map[string]int{} // of a base in p.Configurations
 	for i, c := range p.Configurations {
@@ -238,7 +235,6 @@ func (p *Plan) digest(before, g Generation) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// runs returns the runs of a task.
 func (p *Plan) runs(index int) ([]run, error) {
 	t := p.Tasks[index]
 	base, err := runlog.ParseObject(p.Configurations[t.Configuration])
@@ -305,7 +301,6 @@ func lineEnd(i int) string {
 	return ",\n"
 }
 
-// decode reads sweep.json and checks it.
 func decode(text []byte) (*Plan, error) {
 	var head struct {
 		Schema int `json:"schema"`

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -47,9 +46,7 @@ func resolved(t testing.TB, seeds int, axes ...Axis) [][]byte {
 	t.Helper()
 	points := expandAll(t, Part{Axes: append(axes, axis("members", strconv.Itoa(seeds)))})
 	configs, _, err := Resolve(points, fake)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return configs
 }
 
@@ -68,9 +65,7 @@ func TestPlanAndAppend(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "s")
 	// nope has no sigma: its two values are one run.
 	s, added := extend(t, dir, resolved(t, 2, axis("pe", "learn", "nope"), axis("sigma", "0.1", "1")), 3)
-	if added != (Added{New: 6, Identical: 2, Tasks: 3}) {
-		t.Errorf("%+v", added)
-	}
+	expect.Equal(t, "added", added, Added{New: 6, Identical: 2, Tasks: 3})
 	var got []string
 	for _, task := range s.Plan.Tasks {
 		got = append(got, strings.Join(task.Runs, " "))
@@ -78,9 +73,7 @@ func TestPlanAndAppend(t *testing.T) {
 	// Four of learn in two tasks of at most three, nearly equal; two of nope.
 	want := []string{"learn-0.1_seed=1 learn-0.1_seed=2", "learn-1.0_seed=1 learn-1.0_seed=2",
 		"nope_seed=1 nope_seed=2"}
-	if !slices.Equal(got, want) {
-		t.Errorf("tasks %q", got)
-	}
+	expect.Equal(t, "tasks", got, want)
 	config, err := s.Plan.configText(1)
 	if want := `{"task":"lst","pe":"learn","members":[{"seed":1,"sigma":1,"lr":0.0001},{"seed":2,` +
 		`"sigma":1,"lr":0.0001}],"heads":1,"data":"\u003ca\u0026b\u003e","device":"cpu"}`; err != nil ||
@@ -96,16 +89,13 @@ func TestPlanAndAppend(t *testing.T) {
 			t.Errorf("%+v", added)
 		}
 	}
-	if again, err := os.ReadFile(filepath.Join(dir, planFile)); err != nil || string(again) != string(before) {
-		t.Error("the plan was written though nothing was added")
-	}
+	expect.Equal(t, "plan to which nothing was added", string(expect.Must(os.ReadFile(filepath.Join(dir, planFile)))),
+		string(before))
 
 	// More values append tasks; what was planned keeps its place, members and names, though names
 	// would be others now.
 	s2, added := extend(t, dir, resolved(t, 3, axis("pe", "learn"), axis("sigma", "1"), axis("heads", "1", "2")), 10)
-	if added != (Added{New: 4, Known: 2, Tasks: 2}) {
-		t.Errorf("%+v", added)
-	}
+	expect.Equal(t, "added", added, Added{New: 4, Known: 2, Tasks: 2})
 	old := expect.Must(json.Marshal(s.Plan.Tasks))
 	if now, err := json.Marshal(s2.Plan.Tasks[:3]); err != nil || string(now) != string(old) {
 		t.Errorf("tasks changed from %s to %s", old, now)
@@ -122,9 +112,7 @@ func TestPlanAndAppend(t *testing.T) {
 	// The hash is of the content: the same plan elsewhere has the same.
 	other, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("pe", "learn", "nope"),
 		axis("sigma", "0.1", "1")), 3)
-	if other.Plan.Hash() != s.Plan.Hash() {
-		t.Error("the same plan has another hash")
-	}
+	expect.Equal(t, "the same plan has another hash", other.Plan.Hash(), s.Plan.Hash())
 }
 
 // Any change of the file by hand is found.
@@ -149,13 +137,9 @@ func TestPlanIsNotEdited(t *testing.T) {
 			t.Fatalf("no %s in %s", c.from, good)
 		}
 		expect.NoError(t, os.WriteFile(path, []byte(bad), 0o666))
-		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s for %s: %v", c.to, c.from, err)
-		}
+		expect.Error(t, expect.ErrorOf(Open(dir)), c.want)
 	}
-	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), ErrNoSweep.Error()) {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(Open(t.TempDir())), ErrNoSweep.Error())
 }
 
 func TestNamesAreSafeAndDistinct(t *testing.T) {
@@ -179,9 +163,7 @@ func TestNamesAreSafeAndDistinct(t *testing.T) {
 		}
 		seen[strings.ToLower(name)] = true
 	}
-	if name := s.Plan.Tasks[3].Runs[0]; name != "nmar_a-0.00001_x=1_seed=18446744073709551615" {
-		t.Error(name)
-	}
+	expect.Equal(t, "name", s.Plan.Tasks[3].Runs[0], "nmar_a-0.00001_x=1_seed=18446744073709551615")
 }
 
 func TestPacking(t *testing.T) {

@@ -173,7 +173,6 @@ func memberMetadata(of map[string]string, config []byte) (map[string]string, err
 	return own, err
 }
 
-// write makes the complete run directory of one member.
 func (e *ensemble) write(dir string, m int, config []byte) (err error) {
 	all := len(e.result.Members)
 	run, err := runlog.Create(dir, config, e.environments[0], runlog.Options{Force: true})

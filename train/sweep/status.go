@@ -216,7 +216,6 @@ func (b *Heartbeat) Left() (seconds float64, ok bool) {
 	return max(0, float64(b.Total-b.Step)*seconds), true
 }
 
-// step returns the seconds of a step.
 func (b *Heartbeat) step() (seconds float64, ok bool) {
 	if b == nil || b.Step <= b.First || b.Seconds <= 0 || b.Total <= 0 {
 		return 0, false
@@ -224,7 +223,6 @@ func (b *Heartbeat) step() (seconds float64, ok bool) {
 	return b.Seconds / float64(b.Step-b.First), true
 }
 
-// tail returns the last lines of a task's log.
 func (s *Sweep) tail(index int) []string {
 	const most, lines = 8 << 10, 20
 	f, err := s.root.Open(taskFile(index, logFile))

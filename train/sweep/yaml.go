@@ -104,7 +104,6 @@ func at(n *yaml.Node, format string, args ...any) error {
 	return mistake{fmt.Errorf("line %d, column %d: %w", n.Line, n.Column, fmt.Errorf(format, args...))}
 }
 
-// refuse panics with a mistake at a node.
 func refuse(n *yaml.Node, format string, args ...any) { panic(at(n, format, args...)) }
 
 // catch recovers a mistake as the error of the function that defers it.
@@ -311,7 +310,6 @@ func (r *yamlReader) setting(n *yaml.Node, flag string) string {
 	return strings.Join(values, separator)
 }
 
-// checked returns a value that the flag takes.
 func (r *yamlReader) checked(n *yaml.Node, flag, value string) string {
 	if check := r.flags[flag].Check; check != nil {
 		if err := check(value); err != nil {
@@ -368,7 +366,6 @@ func (r *yamlReader) seeds(n *yaml.Node) string {
 // ambiguous matches numbers that YAML and Go read as different ones: 010 is 8 or 10.
 var ambiguous = regexp.MustCompile(`^[-+]?0[0-9_]+$`)
 
-// scalar returns the text of a value.
 func (r *yamlReader) scalar(n *yaml.Node, what string) string {
 	r.scalars++
 	switch {

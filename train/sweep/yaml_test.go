@@ -95,9 +95,7 @@ parts:
 		for _, p := range expandAll(t, expect.Must(parseYAML([]byte("{"+c[0]+"}"), testFlags)).Parts...) {
 			got = append(got, strings.Join(p.Args(), " "))
 		}
-		if strings.Join(got, ", ") != c[1] {
-			t.Errorf("%s: %v, want %s", c[0], got, c[1])
-		}
+		expect.Equal(t, c[0], strings.Join(got, ", "), c[1])
 	}
 	crlf, err := parseYAML([]byte("\xef\xbb\xbfgrid:\r\n  pe: [learn, nope]\r\nseeds: [3, 4]\r\n"), testFlags)
 	if err != nil || len(crlf.Parts) != 1 || crlf.Parts[0].Axes[1].Values[0] != "3,4" ||

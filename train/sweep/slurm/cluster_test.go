@@ -40,9 +40,7 @@ func startCluster(t *testing.T, env ...string) (dir string) {
 			t.Logf("the logs of Slurm stay in %s", dir)
 			return
 		}
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, os.RemoveAll(dir))
 	})
 	start := exec.Command(launcher, "start", dir)
 	start.Env = append(os.Environ(), env...)
@@ -114,10 +112,7 @@ func watch(t *testing.T, s *sweep.Sweep, l Launcher, at map[int]func()) {
 // history returns the lines that a task wrote.
 func history(t *testing.T, s *sweep.Sweep, task int) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(s.Dir, fmt.Sprintf("task %d.log", task)))
-	if err != nil {
-		t.Error(err)
-	}
+	text := expect.Must(os.ReadFile(filepath.Join(s.Dir, fmt.Sprintf("task %d.log", task))))
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
@@ -173,9 +168,7 @@ func TestClusterRequeue(t *testing.T) {
 			if err != nil || strings.Count(string(log), "start 2") != 1 {
 				t.Errorf("%v\n%s", err, log)
 			}
-			if err := Cancel(t.Context(), s); err != nil {
-				t.Error(err)
-			}
+			expect.NoError(t, Cancel(t.Context(), s))
 		})
 	}
 }

@@ -39,11 +39,7 @@ func TestCall(t *testing.T) {
 		t.Errorf("%q %v", out, err)
 	}
 	env := string(expect.Must(os.ReadFile(filepath.Join(fake, "env"))))
-	for _, has := range []string{"SLURM_CONF=/x\n", "SBATCH_ACCOUNT=mine\n", "LC_ALL=C\n"} {
-		if !strings.Contains(env, has) {
-			t.Errorf("no %q in the environment", has)
-		}
-	}
+	expect.Contains(t, env, "SLURM_CONF=/x\n", "SBATCH_ACCOUNT=mine\n", "LC_ALL=C\n")
 	for _, not := range []string{"SLURM_RESTART_COUNT", "SLURM_ARRAY", "SLURM_TIME", "SQUEUE_", "SCANCEL_",
 		"SBATCH_WAIT", "de_DE"} {
 		if strings.Contains(env, not) {
@@ -114,9 +110,7 @@ N/A|RUNNING|interactive|None
 			t.Errorf("task %d: %+v, want %+v, %v", task, got[task], want, err)
 		}
 	}
-	if w := strings.Join(Waits(got), ", "); w != "1 BeginTime, 1 JobHeldUser" {
-		t.Errorf("waiting: %s", w)
-	}
+	expect.Equal(t, "waiting", strings.Join(Waits(got), ", "), "1 BeginTime, 1 JobHeldUser")
 	for _, bad := range []string{"0|RUNNING", "0...|PENDING|x.0123abcd.0|x", "N/A|RUNNING|x.0123abcd.0|None",
 		"|RUNNING|x.0123abcd.0|None", "0||x.0123abcd.0|None", "slurm is down for maintenance", "\x01\xff|"} {
 		put(t, filepath.Join(fake, "queue"), bad+"\n")
@@ -137,9 +131,7 @@ func TestHeld(t *testing.T) {
 		{"PENDING", "job requeued in held state"}: false, {"REQUEUE_HOLD", "x"}: true, {"SPECIAL_EXIT", "x"}: true,
 		{"REQUEUED", "x"}: false, {"SUSPENDED", "x"}: false, {"SOMETHING_NEW", "x"}: false,
 	} {
-		if place.Held() != want {
-			t.Errorf("%+v: %v", place, place.Held())
-		}
+		expect.Equal(t, place, place.Held(), want)
 	}
 }
 
@@ -149,25 +141,17 @@ func TestOptions(t *testing.T) {
 		GPUType: "a100", Memory: "16G", Signal: 5 * time.Minute, Requeue: true, Extra: []string{
 			"--constraint=a100&ib", "--mail-type=FAIL", "--comment=it's $(x)", "-x", "--mem-per-cpu=1G",
 			"--time-min=10", "--wait-all-nodes=1"}}
-	if err := good.Validate(); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, good.Validate())
 	err := Options{GPUType: "a100", Time: 90 * time.Second, Signal: 10 * time.Minute, Throttle: -1,
 		Extra: []string{"--array=0-9", "--arr=0-9", "-a0-9", "constraint=x", "--wrap=rm", "--requeue", "-W",
 			"--clusters=all", "--part=gpu", "--"}}.Validate()
-	for _, want := range []string{"GPU type a100 without", "whole minutes", "signal 10m0s before", "-1: the numbers",
+	expect.Error(t, err, "GPU type a100 without", "whole minutes", "signal 10m0s before", "-1: the numbers",
 		"torchpe sets --array", "torchpe sets --arr ", "torchpe sets -a", "--sbatch=constraint=x: give each",
 		"torchpe sets --wrap",
 		"torchpe sets --requeue", "torchpe sets -W", "torchpe sets --clusters",
-		"torchpe sets --part ", "torchpe sets -- "} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in:\n%v", want, err)
-		}
-	}
+		"torchpe sets --part ", "torchpe sets -- ")
 	for dir, want := range map[string]bool{"/a b/it's": true, `/a\x`: false, "/a\nb": false, "/日本語": true} {
-		if err := CheckDir(dir); (err == nil) != want {
-			t.Errorf("%q: %v", dir, err)
-		}
+		expect.Equal(t, dir, CheckDir(dir) == nil, want)
 	}
 	t.Chdir(expect.Must(os.MkdirTemp(t.TempDir(), `a\b`)))
 	if err := CheckDir("s"); err == nil {

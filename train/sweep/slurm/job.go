@@ -82,7 +82,6 @@ func write(s *sweep.Sweep, name string, text []byte) error {
 	return s.Write(filepath.Join(folder, name), text, true)
 }
 
-// writeJSON replaces a file of DIR/slurm by a value.
 func writeJSON(s *sweep.Sweep, name string, value any) error {
 	text, err := json.MarshalIndent(value, "", " ")
 	if err != nil {

@@ -29,8 +29,7 @@ func launch(t *testing.T, s *sweep.Sweep, o Options) (r Report, submitted []int,
 // claim claims a task.
 func claim(t *testing.T, s *sweep.Sweep, i int) *sweep.Claim {
 	t.Helper()
-	c := expect.Must(s.ClaimTask(i, false))
-	return c
+	return expect.Must(s.ClaimTask(i, false))
 }
 
 // setQueue sets what the fake squeue prints; %s is the name of the sweep's first job.
@@ -86,9 +85,7 @@ func TestLaunch(t *testing.T) {
 	if r, submitted, err := launch(t, s, o); err != nil || submitted != nil {
 		t.Errorf("%+v %v", r, err)
 	}
-	if n := len(sbatches(t, fake)); n != 3 {
-		t.Errorf("%d submissions", n)
-	}
+	expect.Equal(t, "submissions", len(sbatches(t, fake)), 3)
 }
 
 // A job cannot claim what was lost by a worker that was none, unless that one is said to be dead.
@@ -145,13 +142,9 @@ n=$(($(cat "$fake/n" 2>/dev/null) + 1)); echo $n >"$fake/n"; printf '%s\0' "$@" 
 			t.Errorf("%q, want %q", calls[k], want)
 		}
 	}
-	if list := string(expect.Must(os.ReadFile(filepath.Join(fake, "list3")))); list != "20 21\n22\n" {
-		t.Errorf("%q", list)
-	}
+	expect.Equal(t, "list3", string(expect.Must(os.ReadFile(filepath.Join(fake, "list3")))), "20 21\n22\n")
 	for i, want := range map[int][]int{0: {20, 21}, 1: {22}, 2: {}} {
-		if got := r.Jobs[2].tasksOf(i); !slices.Equal(got, want) {
-			t.Errorf("array index %d: %v, want %v", i, got, want)
-		}
+		expect.Equal(t, fmt.Sprint("array index ", i), r.Jobs[2].tasksOf(i), want)
 	}
 	jobs, err := recordedJobs(s)
 	slices.SortFunc(jobs, func(a, b Job) int { return a.ID - b.ID })
@@ -218,9 +211,7 @@ func TestRecords(t *testing.T) {
 	name := arrayName(s) + ".0123abcd.0"
 	for _, text := range []string{"", "{", `{"name": "` + arrayName(s) + `.ffffffff.0"}`, "null"} {
 		expect.NoError(t, write(s, name+".json", []byte(text)))
-		if _, err := recordedJobs(s); err == nil || !strings.Contains(err.Error(), name+".json") {
-			t.Errorf("%q: %v", text, err)
-		}
+		expect.Error(t, expect.ErrorOf(recordedJobs(s)), name+".json")
 	}
 	old := `{"id": 7, "name": "` + name + `", "chunk": 0, "tasks": [0], "tasks_per_job": 1, "submitted":
 		"2026-11-22T12:36:18Z", "logs": "/x", "withdrawn": true, "excused": [0]}`

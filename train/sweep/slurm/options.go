@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -110,10 +111,7 @@ const (
 
 // Machine returns what packing assumes of the nodes.
 func (o Options) Machine() sweep.Machine {
-	m := sweep.Machine{Workers: o.Throttle, WorkerMB: assumedMB, GPU: o.GPUs > 0}
-	if m.Workers == 0 {
-		m.Workers = assumedJobs
-	}
+	m := sweep.Machine{Workers: cmp.Or(o.Throttle, assumedJobs), WorkerMB: assumedMB, GPU: o.GPUs > 0}
 	if m.GPU {
 		m.WorkerMB = assumedGPUMB
 	}

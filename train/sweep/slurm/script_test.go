@@ -152,9 +152,7 @@ func TestScriptEnds(t *testing.T) {
 	if out, err := s.command(0, 0).CombinedOutput(); err == nil || !strings.Contains(string(out), "cannot be read") {
 		t.Errorf("without a list: %v %s", err, out)
 	}
-	if s.ran() != "" {
-		t.Errorf("ran %s", s.ran())
-	}
+	expect.Equal(t, "ran", s.ran(), "")
 }
 
 // Signals sent to the script alone: USR1 reaches the program once and ends in requeueing before the

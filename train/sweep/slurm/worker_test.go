@@ -109,14 +109,8 @@ func put(t *testing.T, path, text string) {
 // fakeCommand puts a command of bash on PATH, in the place of Slurm's. $fake is the folder that it is in.
 func fakeCommand(t *testing.T, name, body string) {
 	t.Helper()
-	dir := filepath.Dir(mustPath(t, "squeue"))
+	dir := filepath.Dir(expect.Must(exec.LookPath("squeue")))
 	put(t, filepath.Join(dir, name), "#!/usr/bin/env bash\nfake='"+dir+"'\n"+body+"\n")
-}
-
-func mustPath(t *testing.T, command string) string {
-	t.Helper()
-	path := expect.Must(exec.LookPath(command))
-	return path
 }
 
 // fakeSlurm puts a Slurm on PATH that takes every job, whose queue is the file queue, and that
@@ -143,9 +137,7 @@ func sbatches(t *testing.T, fake string) (calls [][]string) {
 		if errors.Is(err, os.ErrNotExist) {
 			return calls
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		calls = append(calls, strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00"))
 	}
 }
