@@ -124,6 +124,10 @@ func (f *instanceFlags) place(s catalogue.Setting, scheme pe.Scheme) (at pe.Posi
 	if f.file == nil {
 		at, err = catalogue.Place(f.positions, s.Tokens)
 	} else {
+		if scheme.Needs == pe.NeedsGraph && f.as == "auto" && f.file.Form == positions.Grid && f.file.JoinsTokens() {
+			return at, fmt.Errorf("--positions: the rows of %s may be places on a grid or edges between tokens: say "+
+				"which with --positions-as grid or edges", f.file.Source)
+		}
 		tokens := positions.Tokens{Count: s.Tokens}
 		if own := f.file.Own(); s.Tokens == own.Count {
 			tokens.Names = own.Names

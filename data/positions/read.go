@@ -231,19 +231,23 @@ func (f *File) isGrid() (whole, dense bool) {
 	return true, !negative && area <= 4*float64(f.rows)
 }
 
-// mayBeEdges reports whether rows of two whole numbers may be edges between the indexes of as many tokens:
-// no heading or name says otherwise, and no row joins a token to itself.
+// mayBeEdges reports whether rows of two whole numbers may be edges between the indexes of as many tokens.
 func (f *File) mayBeEdges() bool {
-	if f.Names != nil || isAxisHeader(f.Axes) {
+	low, high, n := slices.Min(f.data), slices.Max(f.data), float64(f.rows)
+	return f.JoinsTokens() && (low == 0 && high < n || low > 0 && high == n)
+}
+
+// JoinsTokens reports whether the rows may be edges between any number of tokens: they are of two whole numbers
+// from 0 on, no heading or name says otherwise, and no row joins a token to itself.
+func (f *File) JoinsTokens() bool {
+	if f.columns != 2 || f.Names != nil || isAxisHeader(f.Axes) || slices.Min(f.data) < 0 {
 		return false
 	}
+	whole, _ := f.isGrid()
 	for row := range slices.Chunk(f.data, 2) {
-		if row[0] == row[1] {
-			return false
-		}
+		whole = whole && row[0] != row[1]
 	}
-	low, high, n := slices.Min(f.data), slices.Max(f.data), float64(f.rows)
-	return low == 0 && high < n || low > 0 && high == n
+	return whole
 }
 
 // mayBeDistances reports whether a square matrix has zeros on its diagonal alone, and above 0 numbers that

@@ -60,8 +60,8 @@ var trainingSettings = []Setting{
 	},
 	{
 		Key: "limit_steps", Flag: "limit-steps", Factor: true, SameStepTime: true, Range: "[0, inf)",
-		Help: "stop after so many steps, as if interrupted: the schedule goes on to the end of --epochs or --steps; " +
-			"0 = not before that end",
+		Help: "end the run after so many steps: the schedule is that of all --epochs or --steps; 0 = not before " +
+			"their end",
 	},
 	{
 		Key: "until", Flag: "until", Factor: true, Resets: "log_every",

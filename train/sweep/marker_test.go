@@ -46,6 +46,12 @@ func TestRunsGone(t *testing.T) {
 	if st = launched(t, s); st.Counts[StateDone] != 2 || len(st.Troubles()) != 0 {
 		t.Errorf("%+v, %+v", st.Counts, st.Troubles())
 	}
+	// Without its result alone, the rest is in the way, and is left to the user.
+	expect.NoError(t, os.Remove(filepath.Join(s.RunDir(name), "result.json")))
+	st = expect.Must(s.Status(nil))
+	expect.Contains(t, st.Troubles()[0].Message, "result.json gone or empty: remove "+s.RunDir(name))
+	expect.NoError(t, os.RemoveAll(s.RunDir(name)))
+	launched(t, s)
 	if got := finished(t, s, name); !maps.Equal(got, want) {
 		t.Errorf("%s is %q, was %q", name, got, want)
 	}

@@ -155,7 +155,7 @@ func (c *Claim) checkFinished(name string, want run) error {
 		err = errOtherRuns
 	}
 	if err != nil {
-		return fmt.Errorf("it is in the way: %w", err)
+		return fmt.Errorf("it is in the way: %w; remove %s, and it is made again", err, c.RunDir(name))
 	}
 	return nil
 }

@@ -332,9 +332,11 @@ func (s *Sweep) whyInvalid(index int, d Done) (string, error) {
 	}
 	for _, name := range t.Runs {
 		result := filepath.Join(runsDir, name, resultFile)
-		switch _, err := s.root.Lstat(result); {
-		case errors.Is(err, fs.ErrNotExist):
+		switch info, err := s.root.Lstat(result); {
+		case errors.Is(err, fs.ErrNotExist) && !s.exists(filepath.Join(runsDir, name)):
 			return "run directory gone: " + s.RunDir(name), nil
+		case errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0:
+			return "result.json gone or empty: remove " + s.RunDir(name), nil
 		case err != nil:
 			return "", s.fileError("find", result, err)
 		}
