@@ -44,7 +44,7 @@ func ReadCell(path, name string, i int) (array.Array, error) {
 func (f *file) cells(name string, visit func(i int, s *stream, h *header) bool) {
 	v := f.variable(name)
 	if v == nil {
-		array.Failf("holds no variable %s; it holds %s", array.Quote(name), f.names())
+		f.failWithout(name)
 	}
 	if v.class != classCell {
 		array.Failf("variable %s is %s and no cell array", array.Quote(name), v.className())

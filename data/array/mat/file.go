@@ -220,11 +220,14 @@ func (f *file) open(v *variable) *stream {
 	return s
 }
 
-// names lists the variables for a message.
-func (f *file) names() string {
+// failWithout ends reading of a file that lacks a variable, and names those that it has.
+func (f *file) failWithout(name string) {
+	if len(f.variables) == 0 {
+		array.Failf("holds no variable %s, and no other", array.Quote(name))
+	}
 	var names []string
 	for _, v := range f.variables {
 		names = append(names, fmt.Sprintf("%s (%s)", array.Quote(v.name), v.className()))
 	}
-	return array.Join(names)
+	array.Failf("holds no variable %s; it holds %s", array.Quote(name), array.Join(names))
 }

@@ -48,10 +48,7 @@ func (f *file) read(name string) array.Array {
 	if v := f.variable(of); v != nil && !strings.HasSuffix(name, ".") {
 		return f.readVariable(v, fields, name)
 	}
-	if len(f.variables) == 0 {
-		array.Failf("holds no variable %s, and no other", array.Quote(name))
-	}
-	array.Failf("holds no variable %s; it holds %s", array.Quote(name), f.names())
+	f.failWithout(name)
 	return array.Array{}
 }
 
