@@ -23,12 +23,11 @@ func TestBuildOver(t *testing.T) {
 	over.Add("drawn", false, Normal(0, 1), 3)
 	expect.NoError(t, over.BuildOver(base, []uint64{1, 2}))
 	s := NewScope()
-	values := func(ps *ParamSet, name string) []float64 { return valuesOf(ps, name) }
-	identical(t, "w", values(over, "w"), values(base, "w"))
-	identical(t, "what is drawn", values(over, "drawn"), values(base, "drawn"))
-	identical(t, "what is computed", values(over, "table"), slices.Repeat([]float64{7}, 12))
+	identical(t, "w", valuesOf(over, "w"), valuesOf(base, "w"))
+	identical(t, "what is drawn", valuesOf(over, "drawn"), valuesOf(base, "drawn"))
+	identical(t, "what is computed", valuesOf(over, "table"), slices.Repeat([]float64{7}, 12))
 	base.Flat(s).Fill(3)
-	identical(t, "w after training", values(over, "w"), slices.Repeat([]float64{3}, 12))
+	identical(t, "w after training", valuesOf(over, "w"), slices.Repeat([]float64{3}, 12))
 	w.In(s).Mul(w.In(s)).Sum().Backward()
 	identical(t, "gradients", base.Get("w").In(s).Grad().Float64s(), slices.Repeat([]float64{6}, 12))
 	s.Close()
@@ -36,7 +35,7 @@ func TestBuildOver(t *testing.T) {
 	if after := Live(); after != before {
 		t.Errorf("%d tensors are left", after-before)
 	}
-	identical(t, "w of the other set, after closing", values(base, "w"), slices.Repeat([]float64{3}, 12))
+	identical(t, "w of the other set, after closing", valuesOf(base, "w"), slices.Repeat([]float64{3}, 12))
 }
 
 func TestBadBuildOver(t *testing.T) {

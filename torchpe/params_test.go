@@ -55,20 +55,19 @@ func TestParamSetDraws(t *testing.T) {
 		expect.NoError(t, ps.Build(seeds))
 		return ps
 	}
-	values := func(ps *ParamSet, name string) []float64 { return valuesOf(ps, name) }
 	ensemble, alone := build([]uint64{1, 2}, "w", "frozen", "v"), build([]uint64{2}, "x", "v", "frozen")
 	defer ensemble.Close()
 	defer alone.Close()
 	for _, name := range []string{"v", "frozen"} {
-		identical(t, name+" of the second member", values(ensemble, name)[6:], values(alone, name))
+		identical(t, name+" of the second member", valuesOf(ensemble, name)[6:], valuesOf(alone, name))
 	}
-	w := values(ensemble, "w")
-	if slices.Equal(w[:6], w[6:]) || slices.Equal(w, values(ensemble, "v")) {
+	w := valuesOf(ensemble, "w")
+	if slices.Equal(w[:6], w[6:]) || slices.Equal(w, valuesOf(ensemble, "v")) {
 		t.Error("two members, or two parameters, have the same values")
 	}
 	want := make([]float64, 6)
 	Normal(0, 1)(0, Stream(2, "v"), want)
-	identical(t, "v from its stream", values(alone, "v"), want)
+	identical(t, "v from its stream", valuesOf(alone, "v"), want)
 }
 
 // TestInits checks the spread of what the initialisers draw: PyTorch's bounds for linear maps.

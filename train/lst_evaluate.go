@@ -238,7 +238,8 @@ func (x robustness) addTensors(out *tensorList) {
 
 // probes returns the PE tables pe/<layer> [E,N,D], the attention maps attention/<layer> [E,n,H,N,N]
 // on the n validation puzzles, the predicted classes prediction/<split> [E,n], also for
-// prediction/tokens<N>, the right ones target/<split> [n] where symbols are renamed or sizes generated, and validation accuracies with noise (see robustness.addTensors).
+// prediction/tokens<N>, the right ones target/<split> [n] where symbols are renamed or sizes generated, and
+// validation accuracies with noise (see robustness.addTensors).
 func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error) {
 	var out tensorList
 	if err := t.addIntermediates(&out, e); err != nil {

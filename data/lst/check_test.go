@@ -47,7 +47,7 @@ func TestCheckPublished(t *testing.T) {
 
 // Every defect of a set built to have them is found, and only the grave ones are errors.
 func TestCheckFindsDefects(t *testing.T) {
-	g := func(s string) Grid { return mustParse(s) }
+	g := mustParse
 	validation := []Puzzle{{g("1532 0000 0000 0000"), 4, OneVector},
 		{g("5000 0100 0010 0001"), 1, ThreeVector}}
 	// the first one with rows and symbols permuted

@@ -255,7 +255,7 @@ func extremes(ranked []ranking.Standing) (out []extreme) {
 
 // advice says what to take by what is known of the places of tokens. docs/encodings.md repeats it.
 func advice(m models, ranked []ranking.Standing) string {
-	families, p := ranking.Families(ranked, func(s string) string { return knowsOf(s) })
+	families, p := ranking.Families(ranked, knowsOf)
 	median := map[string]string{}
 	for _, f := range families {
 		median[f.Name] = number.Fixed(f.Median, 1)
@@ -390,7 +390,7 @@ func confoundWords(ranked []ranking.Standing, by map[string]entry) string {
 				names[knows] = append(names[knows], s.Label)
 			}
 		}
-		families, p := ranking.Families(some, func(s string) string { return knowsOf(s) })
+		families, p := ranking.Families(some, knowsOf)
 		for _, f := range families {
 			medians += fmt.Sprintf("%s %s, ", f.Name, number.Fixed(f.Median, 1))
 		}

@@ -35,7 +35,8 @@ func TestAttentionSetting(t *testing.T) {
 		if note := s.Ignored(&config); !strings.Contains(note, c.note) || (note == "") != (c.note == "") {
 			t.Errorf("%s, %s: note %q, want %q", c.preset, config.Attention, note, c.note)
 		}
-		if err := problemsOf(config).Err(); (err == nil) != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
+		err := problemsOf(config).Err()
+		if (err == nil) != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
 			t.Errorf("%s, %s: error %v, want %q", c.preset, config.Attention, err, c.wrong)
 		}
 	}

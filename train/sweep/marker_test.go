@@ -67,8 +67,8 @@ func TestMarkersOfAnotherPlan(t *testing.T) {
 	other, _ := extend(t, filepath.Join(dir, "other"), resolved(t, 2, axis("pe", "learn"), axis("sigma", "0.3")), 2)
 	plan := filepath.Join(s.Dir, planFile)
 	expect.NoError(t, os.Remove(plan))
-	expect.Error(t, expect.ErrorOf(Extend(s.Dir, "x", func(*Plan) error { t.Error("a new plan was made"); return nil })),
-		"no sweep.json")
+	fails := func(*Plan) error { t.Error("a new plan was made"); return nil }
+	expect.Error(t, expect.ErrorOf(Extend(s.Dir, "x", fails)), "no sweep.json")
 	expect.NoError(t, os.WriteFile(plan, expect.Must(os.ReadFile(filepath.Join(other.Dir, planFile))), 0o666))
 	s = expect.Must(Open(s.Dir))
 	defer s.Close()
