@@ -108,8 +108,12 @@ type Base struct {
 	identity map[string]string // without what models of a base may differ in
 }
 
-// Unlike names the settings in which a base differs from another: "dtype float64, not dtype float32".
+// Unlike names the settings in which a base differs from another: "dtype float64, not dtype float32". Those that
+// follow from another reading of the paper are left out.
 func (b Base) Unlike(other Base) string {
+	if b.Fidelity != other.Fidelity {
+		return fmt.Sprintf("fidelity %s, not %s", b.Fidelity, other.Fidelity)
+	}
 	var parts []string
 	for _, key := range Differing([]map[string]string{b.identity, other.identity}) {
 		parts = append(parts, Difference(key, b.identity[key])+", not "+Difference(key, other.identity[key]))
