@@ -248,7 +248,7 @@ func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[strin
 	addPrediction := func(r examples, a accuracy) {
 		addTensor(&out, "prediction/"+r.name, []int{e.members(), r.n}, a.predicted)
 		if t.config.Renames() || t.sizes != nil { // no file has them
-			addTensor(&out, "target/"+r.name, []int{r.n}, r.target)
+			addTensor(&out, runlog.TargetProbes+r.name, []int{r.n}, r.target)
 		}
 	}
 	for _, r := range []examples{t.iid, t.validation} {

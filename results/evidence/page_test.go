@@ -56,7 +56,7 @@ func TestPage(t *testing.T) {
 		{"heads", headsTable(m)},
 		{"sgd", variantTable(m, func(r row) bool { return r["optimizer"] == "sgd" }, withSGD("learn-0.01"),
 			withSGD("learn-0.05"), withSGD("learn-0.1"))},
-		{"network", maskedTable("nmar", "10000", 5)},
+		{"network", maskedTable("nmar", "10000", 5)}, {"network, 50,000 steps", maskedTable("nmar", "50000", 5)},
 		{"fmri", maskedTable("fmri", "12000", 4)},
 		{"not run", missingModels(t, m)},
 	})

@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"torchpe/data/array/safetensors"
@@ -31,6 +32,7 @@ const (
 const (
 	AmplitudesProbe = "noise/amplitude" // [n] of the noise that puzzles are tested with
 	ModulesProbe    = "modules"         // [N] module of each token
+	TargetProbes    = "target/"         // and a split: [n] the right class of each puzzle
 )
 
 // Keys of a checkpoint's metadata.
@@ -52,8 +54,8 @@ const (
 // MemberPart returns a member's part [1,...] of a tensor [E,...] of a checkpoint or of the probes, and a
 // tensor that belongs to all members as it is. Data are not copied.
 func MemberPart(t safetensors.Tensor, member, members int) (safetensors.Tensor, error) {
-	switch t.Name {
-	case SeenTensor, AmplitudesProbe, ModulesProbe:
+	isShared := slices.Contains([]string{SeenTensor, AmplitudesProbe, ModulesProbe}, t.Name)
+	if isShared || strings.HasPrefix(t.Name, TargetProbes) {
 		return t, nil
 	}
 	if len(t.Shape) == 0 || t.Shape[0] != members || member < 0 || member >= members {
