@@ -108,6 +108,9 @@ func TestPEValuesOfGivenParameters(t *testing.T) {
 	expect.NoError(t, safetensors.Write(filepath.Join(dir, "f.safetensors"), []safetensors.Tensor{fixed}, nil))
 	says(t, dir, "pe values 1d-fixed --layers 1 --tokens 3 --dim 2 --params f.safetensors --out fixed.npy", exitUsage,
 		"--params: pe.fixed is computed from positions and options, and the file has other numbers")
+	// A check computes them by its flags.
+	says(t, dir, "pe values 1d-fixed --layers 1 --tokens 3 --dim 2 --out own.npy", 0)
+	says(t, dir, "pe check 1d-fixed --layers 1 --against own.npy --params f.safetensors", 0, "follows 1d-fixed")
 }
 
 // Flags that change nothing are refused.

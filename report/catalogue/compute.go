@@ -157,8 +157,8 @@ func gather[T any](values []T, at []int) []T {
 	return all
 }
 
-// setParams sets the given trained parameters.
-func (c Check) setParams(i *Instance) error {
+// setParams sets the given parameters, but for computed ones: a trial computes its own.
+func (c Check) setParams(i *Instance) (err error) {
 	if len(c.Given.Params) == 0 {
 		if slices.ContainsFunc(i.params.All(), func(p *torchpe.Param) bool { return p.Trainable }) {
 			return fmt.Errorf("%s has trained numbers, which the arrays do not hold: name them so, or "+
@@ -166,7 +166,19 @@ func (c Check) setParams(i *Instance) error {
 		}
 		return nil
 	}
-	return i.Set(c.Given.Params, c.Member)
+	given := slices.DeleteFunc(slices.Clone(c.Given.Params), func(a array.Array) bool {
+		p := i.parameter(a.Name)
+		if p == nil || err != nil {
+			return false
+		}
+		var computed bool
+		computed, err = i.isComputed(p)
+		return computed
+	})
+	if err != nil {
+		return err
+	}
+	return i.Set(given, c.Member)
 }
 
 func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {

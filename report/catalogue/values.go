@@ -107,11 +107,8 @@ func (i *Instance) Set(given []array.Array, member int) error {
 			return fmt.Errorf("the array has no name: %s has %s; want a .safetensors or .npz "+
 				"file whose arrays have these names", i.Scheme.Name, i.Parameters())
 		}
+		p := i.parameter(a.Name)
 		a.Name = runlog.ParameterOf(a.Name)
-		p := i.params.Get(a.Name)
-		if p == nil {
-			p = i.params.Get("pe." + a.Name)
-		}
 		if strings.HasSuffix(a.Name, projectionWeight) || strings.HasSuffix(a.Name, projectionBias) {
 			if err := i.setProjection(a, member); err != nil {
 				return err
@@ -130,10 +127,8 @@ func (i *Instance) Set(given []array.Array, member int) error {
 		if err != nil {
 			return err
 		}
-		if !p.Trainable {
-			if err := i.checkComputed(p, data); err != nil {
-				return err
-			}
+		if err := i.checkComputed(p, data); err != nil {
+			return err
 		}
 		if err := i.params.Set(p.Name, data); err != nil {
 			return err
@@ -148,24 +143,44 @@ func (i *Instance) Set(given []array.Array, member int) error {
 	return nil
 }
 
-// checkComputed refuses given numbers of a parameter that is computed from positions and options, where they are
-// not those of this instance. Of one that another seed changes they are a draw.
+// checkComputed refuses given numbers of a parameter that is computed, where they are not those of this instance.
 func (i *Instance) checkComputed(p *torchpe.Param, given []float64) error {
 	own, err := i.params.Values(p.Name)
 	isRounding := func(a, b float64) bool { return math.Abs(a-b) <= 1e-4*max(1, math.Abs(a)) }
 	if err != nil || slices.EqualFunc(own, given, isRounding) {
 		return err
 	}
-	other, err := Build(i.Scheme, i.Setting, i.Positions, Start{Seed: i.seed + 1})
-	if err != nil {
-		return err
-	}
-	defer other.Close()
-	if again, err := other.params.Values(p.Name); err != nil || !slices.Equal(again, own) {
+	if computed, err := i.isComputed(p); err != nil || !computed {
 		return err
 	}
 	return fmt.Errorf("%s is computed from positions and options, and the file has other numbers: give its "+
 		"--positions and options, or leave %s out of the file", p.Name, p.Name)
+}
+
+// isComputed reports whether positions and options decide a parameter, which then does not depend on the seed.
+func (i *Instance) isComputed(p *torchpe.Param) (bool, error) {
+	if p.Trainable {
+		return false, nil
+	}
+	other, err := Build(i.Scheme, i.Setting, i.Positions, Start{Seed: i.seed + 1})
+	if err != nil {
+		return false, err
+	}
+	defer other.Close()
+	own, err := i.params.Values(p.Name)
+	if err != nil {
+		return false, err
+	}
+	again, err := other.params.Values(p.Name)
+	return slices.Equal(again, own), err
+}
+
+// parameter returns the parameter that an array of a file is of, nil for none.
+func (i *Instance) parameter(array string) *torchpe.Param {
+	if p := i.params.Get(runlog.ParameterOf(array)); p != nil {
+		return p
+	}
+	return i.params.Get("pe." + runlog.ParameterOf(array))
 }
 
 // ofMember returns the numbers of an array of the wanted shape, or of one member of an array that has a
