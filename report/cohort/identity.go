@@ -50,7 +50,8 @@ func (m Model) Identity() (map[string]string, error) {
 		all["optimizer"] = m.optimizer(name)
 	}
 	all[DataKey], all[WeightsKey] = m.Run.DataSHA256, m.Run.Origin
-	isKnown := m.Run.DataSHA256 != "" && all["positions.sha256"] == "" // the hash lacks names, which places need
+	// The hash says which data it was, but not the names by which the places of a file are found.
+	isKnown := m.Run.DataSHA256 != "" && all["positions.sha256"] == ""
 	maps.DeleteFunc(all, func(key, value string) bool {
 		return slices.Contains(dataPaths, key) && (isKnown || value == "" || value == "null")
 	})
