@@ -176,6 +176,7 @@ func TestUntilThatIsNeverMet(t *testing.T) {
 		{tiny(t, "2d-fixed"), "pe_norm=1", ""},
 		{tiny(t, "2d-fixed"), "pe_gradient_share=0.1", "have no number pe_gradient_share"},
 		{tiny(t, "learn"), "train=99", "train=99 is never beyond 1"},
+		{tiny(t, "learn"), "iid=-1", "iid=-1 holds before training"},
 		{tiny(t, "learn"), "loss=-1", "loss=-1 is never beyond 0"},
 		{tiny(t, "learn"), "test_mse_0.50=1", "test_mse/0.50 is no number at which"},
 		{tiny(t, "learn"), "tokens_25=0.9", "have no number tokens/25"},

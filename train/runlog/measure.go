@@ -309,6 +309,8 @@ func (c Criterion) Check(task Task) error {
 			strings.Join(keys, ", "), wording.Hint(c.Key, keys))
 	case falls && c.Bound < best, !falls && c.Bound > best:
 		return fmt.Errorf("%s is never beyond %g, so training would never stop", c, best)
+	case c.Scale() == accuracy && c.Bound <= 0:
+		return fmt.Errorf("%s holds before training, so that would stop at once", c)
 	}
 	return nil
 }
