@@ -105,7 +105,7 @@ func TestAnalyzeLSTRuns(t *testing.T) {
 			expect.Near(t, fmt.Sprint("member ", i), f[key].(float64), r[key].(float64), 1e-5)
 		}
 	}
-	// A member is held against that of its seed; where there is none, against the first, with a
+	// A member is compared with that of its seed; if there is none, with the first, with a
 	// note.
 	out, stderr, code := here(t, dir, "analyze", "attention", "runs/learned", "--reference", "runs/fixed", "--json")
 	if code != 0 || !strings.Contains(stderr, "no member of seed 4") || strings.Contains(stderr, "seed 5:") {

@@ -15,11 +15,11 @@ func newAttention() Measure {
 	var reference, pooling string
 	return Measure{
 		Use:   "attention RUN|FILE[:tensor]... --reference RUN|FILE[:tensor]",
-		Short: "How alike attention maps, of runs or arrays, are to those of a reference",
-		Long: `Cosine, and Jensen-Shannon divergence in bits (0 to 1, mean over the rows' distributions), of
-attention maps. Those of a run are on the validation puzzles, or of masked prediction the mean
-over test frames, and are held against the reference's member of the same seed (else its first,
-which a note says).
+		Short: "Similarity of attention maps, of runs or arrays, to those of a reference",
+		Long: `Cosine, and Jensen-Shannon divergence in bits (0 to 1, mean over the rows), of attention maps
+and those of a reference. The maps of a run are those of the validation puzzles, or for masked
+prediction the mean over test frames. They are compared with the reference's member of the same seed
+(else its first, with a note).
 
 An array FILE[:tensor] has shape [tokens,tokens], [examples,tokens,tokens],
 [layers,examples,tokens,tokens] or [layers,examples,heads,tokens,tokens]. Its rows, the last axis,
@@ -32,8 +32,8 @@ The paper does not say how maps were pooled; --pooling:
   puzzles  the mean over puzzles first, then each layer
   all      all maps as one vector
 
-The cosine of a map is that of all its heads as one vector. The numbers of a layer are those of that
-layer alone, pooled in the same way, and those of an example likewise.
+The cosine of a map treats all its heads as one vector. Numbers by layer and by example use the maps
+of that layer or example alone, pooled in the same way.
 
 JSON: {pooling, models: [{source, member, seed, pe, reference: {source, member, seed, pe},
 same_seed, examples, heads, cosine, jsd, layers: [{layer, cosine, jsd}], by_example: [{example,
@@ -52,9 +52,9 @@ cosine, jsd}]}], notes}.`,
 			case err != nil:
 				return nil, fmt.Errorf("--pooling: %w", err)
 			case len(in.Args) == 0:
-				return nil, errors.New("no run is named: give the directory of one or more, or arrays FILE[:tensor]")
+				return nil, errors.New("no run is given: name one or more directories, or arrays FILE[:tensor]")
 			case reference == "":
-				return nil, errors.New("--reference is missing: name the run or array to compare with")
+				return nil, errors.New("--reference is missing: give the run or array to compare with")
 			}
 			return attention(in, reference, how)
 		},
@@ -81,7 +81,7 @@ func attention(in *Input, reference string, how metrics.Pooling) (*Report, error
 	for _, m := range models {
 		r := in.sameSeed(m, references)
 		if m.member == nil && len(references) > 1 {
-			in.note("%s has no seed: held against the reference's first of %s, of seed %d", m.Source,
+			in.note("%s has no seed: compared with the first of %s, of seed %d", m.Source,
 				wording.Count(len(references), "member"), r.seed())
 		}
 		in.noteOtherData(m, r)
@@ -208,7 +208,7 @@ func (in *Input) noteOtherData(m, r *Model) {
 	case err != nil:
 		in.note("%v", err)
 	case unlike != nil:
-		in.note("%s and the reference %s may look at other examples: %s and %s", m.Source, r.Source, unlike[0][0],
+		in.note("%s and the reference %s may have different examples: %s and %s", m.Source, r.Source, unlike[0][0],
 			unlike[0][1])
 	}
 }

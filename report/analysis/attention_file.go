@@ -56,7 +56,7 @@ func (in *Input) fileAttention(reference string) (*Model, error) {
 	return &Model{Subject: Subject{Source: a.Source}, maps: &maps}, nil
 }
 
-// areDistributions returns an error that names the first row that is no distribution.
+// areDistributions returns an error that names the first row that is not a distribution.
 func areDistributions(a arrayfile.Array) error {
 	n := a.Shape[len(a.Shape)-1]
 	for at := 0; at < len(a.Data); at += n {

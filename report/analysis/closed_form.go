@@ -26,7 +26,7 @@ func closedForm(name string, m *Model) (*Model, error) {
 	coordinates := func(p int) []int { return []int{p} }
 	if name == fixed2D {
 		if m.isRun() && m.member.Run.Config.Facts().IsLine {
-			return nil, fmt.Errorf("the tokens of task %s are a line, and 2d-fixed is of a grid: want 1d-fixed",
+			return nil, fmt.Errorf("the tokens of task %s are on a line, and 2d-fixed needs a grid: want 1d-fixed",
 				m.member.Run.Config.Task)
 		}
 		side, err := squareSide(m.tokens)

@@ -29,7 +29,7 @@ func newDistances() Measure {
 	var distance string
 	return Measure{
 		Use:   "distances RUN | --table FILE[:tensor]",
-		Short: "The distances between the encodings of tokens",
+		Short: "Distances between the encodings of tokens",
 		Long: `Distances between the rows a, b of a table:
 
   euclidean     |a - b|
@@ -37,12 +37,12 @@ func newDistances() Measure {
   corr2         1 - corr(a,b)^2: scipy.spatial.procrustes of two columns
   cosine        1 - a.b / (|a| |b|)
 
-The paper aligns the two by a Procrustes transform and does not say of which matrices; these
-are its readings. Up to 20 tokens are printed; more go to --out or --json.
+The paper aligns the two by a Procrustes transform but does not say which matrices; these are
+possible readings. Up to 20 tokens are printed; for more, use --out or --json.
 
-All members of a run are measured, each by itself; --member chooses one. --out m.csv has the names
-of the tokens and holds one member; --out m.npy is [tokens,tokens], of several members
-[members,tokens,tokens].
+All members of a run are measured separately; --member chooses one. --out m.csv holds one member,
+with the names of the tokens; --out m.npy is [tokens,tokens], or [members,tokens,tokens] for several
+members.
 
 JSON: {models: [{source, member, seed, pe, block, distance, tokens, distances: [[...]]}], notes};
 notes say why a distance has no value.`,

@@ -188,11 +188,11 @@ func (in *Input) members(dirs []string) (models []*Model, err error) {
 			in.note("left out: %s", s.Reason)
 		}
 		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-			return nil, fmt.Errorf("%s: a file is no run: measure its table with --table %s", dir,
+			return nil, fmt.Errorf("%s: a file is not a run: measure its table with --table %s", dir,
 				wording.Quote(dir))
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s: no run is there: a run's directory has config.json, "+
+			return nil, fmt.Errorf("%s: no run found: a run's directory has config.json, "+
 				"result.json and probes.safetensors", dir)
 		}
 		for _, r := range found {
@@ -269,8 +269,8 @@ func (in *Input) fileTables(reference string) (*Model, error) {
 		return nil, err
 	}
 	if slices.Contains(a.Columns, mapModule) {
-		return nil, fmt.Errorf("%s: the column %s is no dimension of a table: leave it out, or measure the run whose "+
-			"map this is", a.Source, mapModule)
+		return nil, fmt.Errorf("%s: the column %s is not a dimension of a table: leave it out, or measure the "+
+			"run whose map this is", a.Source, mapModule)
 	}
 	in.Notes = append(in.Notes, numberedNames(a))
 	m := &Model{Subject: Subject{Source: a.Source}, Names: a.Rows}
@@ -298,8 +298,8 @@ func numberedNames(a arrayfile.Array) string {
 	if len(a.Rows) == 0 || counts {
 		return ""
 	}
-	return fmt.Sprintf("%s: the first column (%s...) is taken as names of the rows, not as numbers: take off its "+
-		"quotes, or head it otherwise (x1), if it is data", a.Source, a.Rows[0])
+	return fmt.Sprintf("%s: the first column (%s...) is taken as names of the rows, not as numbers: if it is "+
+		"data, remove its quotes or change its heading (x1)", a.Source, a.Rows[0])
 }
 
 // restrict keeps the block and the positions that the input selects, and checks that all numbers are
@@ -320,11 +320,11 @@ func (m *Model) restrict(in *Input) error {
 			to = t.Tokens
 		}
 		if to > t.Tokens || to-m.from < 2 {
-			return fmt.Errorf("%s: positions %d:%d of %d: want two or more that are there",
+			return fmt.Errorf("%s: positions %d:%d of %d: want two or more that exist",
 				m.Source, m.from, to, t.Tokens)
 		}
 		if to-m.from > maxTokens {
-			return fmt.Errorf("%s: %d tokens: at most %d are measured at once: choose with "+
+			return fmt.Errorf("%s: %d tokens: at most %d can be measured at once: choose with "+
 				"--positions", m.Source, to-m.from, maxTokens)
 		}
 		if i == 0 && m.Names != nil {

@@ -40,23 +40,23 @@ func newMap() Measure {
 		Short: "Coordinates of the tokens: principal components or multidimensional scaling",
 		Long: `A map of the tokens in few dimensions, for a scatter plot:
 
-  pca  principal components of the table, with the share of variance that each explains
+  pca  principal components of the table, with the share of variance explained by each
   mds  classical multidimensional scaling of the distances (Torgerson 1952), with their
-       stress, sqrt(sum (d - d')^2 / sum d^2): 0 where the map has the distances exactly
+       stress, sqrt(sum (d - d')^2 / sum d^2): 0 if the map has exactly these distances
 
-Each axis is turned so that its largest coordinate is positive. Tokens carry the modules that
-a run keeps, or those of --modules.
+The sign of each axis makes its largest coordinate positive. Tokens have the modules kept by the run,
+or those of --modules.
 
-All members of a run are mapped, each by itself; --member chooses one.
+All members of a run are mapped separately; --member chooses one.
 
 JSON: {models: [{source, member, seed, pe, block, method, distance (mds), explained (pca),
 stress (mds), tokens, modules, coordinates: [[x1, x2...] of each token]}]}. --out map.csv writes
 (member,) token, module, x1, x2..., which "torchpe analyze procrustes" reads; --out map.pdf, .svg
-or .png draws the first two axes, a panel a member.
+or .png draws the first two axes, one panel per member.
 
---out map.pscalar.nii writes a CIFTI file of scalars, a map an axis, which wb_view and nilearn
-open. --template is a ptseries, pscalar or pconn file with the parcels of the data, which are
-matched by name where tokens have names, else by order.`,
+--out map.pscalar.nii writes a CIFTI file of scalars, one map per axis, which wb_view and nilearn
+open. --template is a ptseries, pscalar or pconn file with the parcels of the data. They are
+matched by name if tokens have names, else by order.`,
 		Example: `  torchpe analyze map runs/lst_learn-0.2_code_seed1 --modules rows
   torchpe analyze map runs/nmar --method mds --distance sign-aligned --out map.csv
   torchpe analyze map runs/nmar --out map.pdf
@@ -66,11 +66,11 @@ matched by name where tokens have names, else by order.`,
 		Extensions: []string{".csv", scalarsEnding, ".pdf", ".svg", ".png"},
 		options: func(fl *pflag.FlagSet) {
 			fl.StringVar(&o.method, "method", pca, "pca or mds")
-			fl.StringVar(&o.distance, "distance", "euclidean", "of mds, "+distanceHelp)
+			fl.StringVar(&o.distance, "distance", "euclidean", "with mds, "+distanceHelp)
 			fl.IntVar(&o.dims, "dims", 2, "dimensions")
 			fl.StringVar(&o.modules, "modules", "", "FILE, rows or columns (default: those that the run keeps, if any)")
 			fl.StringVar(&o.template, "template", "",
-				"of --out X"+scalarsEnding+": a ptseries, pscalar or pconn file with the parcels of the data")
+				"for --out X"+scalarsEnding+": a ptseries, pscalar or pconn file with the parcels of the data")
 		},
 		run: o.run,
 	}
@@ -94,10 +94,10 @@ func (o *mapOptions) run(in *Input) (*Report, error) {
 	case err != nil:
 		return nil, err
 	case !slices.Contains(MapMethods, o.method):
-		return nil, fmt.Errorf("--method %q is unknown; there are %s%s", o.method, strings.Join(MapMethods, " and "),
+		return nil, fmt.Errorf("--method %q is unknown: want %s%s", o.method, strings.Join(MapMethods, " and "),
 			wording.Hint(o.method, MapMethods))
 	case o.method == pca && in.given("distance"):
-		return nil, fmt.Errorf("--distance %s without --method mds: principal components are of the table, not of "+
+		return nil, fmt.Errorf("--distance %s without --method mds: principal components use the table, not "+
 			"distances", o.distance)
 	}
 	template, err := o.readTemplate(in)

@@ -17,7 +17,7 @@ func (o *mapOptions) readTemplate(in *Input) (*cifti.Template, error) {
 	case !isScalars && o.template == "":
 		return nil, nil
 	case !isScalars:
-		return nil, fmt.Errorf("--template is of --out X%s alone", scalarsEnding)
+		return nil, fmt.Errorf("--template is only for --out X%s", scalarsEnding)
 	case o.template == "":
 		return nil, errors.New("--out " + in.Out + ": give --template FILE, a ptseries, pscalar or pconn file " +
 			"with the parcels of the data")
@@ -46,7 +46,7 @@ func parcelsOf(m *Model, t *cifti.Template) (parcels []int, how string, err erro
 		return nil, "", fmt.Errorf("--template: %w", err)
 	}
 	if len(matched.Modules) != n {
-		return nil, "", fmt.Errorf("--template %s: two tokens of %s have the name of one parcel", t.Name, m.Source)
+		return nil, "", fmt.Errorf("--template %s: two tokens of %s have one parcel's name", t.Name, m.Source)
 	}
 	return matched.Labels, matched.How, nil
 }

@@ -50,7 +50,7 @@ type Input struct {
 	Args      []string // directories: runs, or folders with runs below them; for maps also FILE[:tensor]
 	Files     []string // FILE[:tensor], of shape [n,d], or stacks of tables [...,n,d]
 	Member    int      // of runs, or All
-	Block     int      // or All
+	Block     int      // from 0, or All
 	Positions string   // FROM:TO; empty = all
 	Header    text.Choice
 	Out       string // file that the result is written to, of one of the Extensions, or empty
@@ -61,7 +61,7 @@ type Input struct {
 	Notes []string
 
 	flags    *pflag.FlagSet
-	from, to int // of Positions: the first, and one past the last; 0 = all
+	from, to int // bounds of Positions, to exclusive; 0 = all
 }
 
 // Flags declares the flags that select what is measured, and the measure's own.
@@ -98,9 +98,9 @@ func (m Measure) Run(in *Input) (*Report, error) {
 	}
 	switch {
 	case in.given("member") && !slices.ContainsFunc(in.Args, func(a string) bool { return !isRegular(a) }):
-		return nil, fmt.Errorf("--member %d: members are of a run, and none is named: leave it out", in.Member)
+		return nil, fmt.Errorf("--member %d: only runs have members, and no run is named: leave it out", in.Member)
 	case in.given("header") && !in.readsText():
-		return nil, errors.New("--header is of text, and no file of text is named: leave it out")
+		return nil, errors.New("--header is for text files, and none is named: leave it out")
 	}
 	r, err := m.run(in)
 	if err != nil {

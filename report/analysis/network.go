@@ -29,39 +29,40 @@ func newNetwork() Measure {
 	return Measure{
 		Use:   "network RUN... | --table FILE[:tensor] | --weights FILE[:tensor]",
 		Short: "Modularity and clustering of a learned encoding, by the modules of its tokens",
-		Long: `Distances between tokens are scaled to 0...1 and taken from 1, which gives weights w
-without self-connections. Against the modules of the tokens (paper A.3):
+		Long: `Distances between tokens are scaled to 0...1; the weights are w = 1 - distance, without
+self-connections. With the modules of the tokens (paper A.3):
 
   Q = 1/l sum_ij [w_ij - k_i k_j / l] d(m_i, m_j), with l = sum_ij w_ij and k_i = sum_j w_ij
   C = mean over modules of (w_in - w_out) / w_in
 
 With --permutations N, p is the share of N surrogates that reach Q, (1 + reached) / (1 + N):
 
-  p          deals the labels to the tokens at random. Where neighbouring tokens are alike and
-             modules are compact, most encodings "have" modules by this test
-  p, smooth  keeps the smoothness over where the tokens lie, by --coordinates, --distances or
-             the run. --null says how:
-    moran    tables as smooth as the measured one (Moran spectral randomisation: the
-             components along each eigenvector of 1/distance get a sign, those along several of
-             one eigenvalue, as on a grid, a random rotation or reflection; alike in all columns)
-    spin     modules on a sphere that is turned at random; each keeps its size. Where the
-             names of all tokens tell a hemisphere, such as L_V1, each has a sphere of its own,
-             and they turn as mirror images. It needs coordinates
+  p          shuffles the labels of the tokens. If neighbouring tokens are alike and modules are
+             compact, most encodings pass this test
+  p, smooth  keeps the smoothness over the places of the tokens, known from --coordinates,
+             --distances or the run. --null selects the surrogates:
+    moran    tables as smooth as the measured one (Moran spectral randomisation: components
+             along an eigenvector of 1/distance get a random sign; those along several
+             eigenvectors of one eigenvalue, as on a grid, a random rotation or reflection; the
+             same in all columns)
+    spin     modules on a sphere that is rotated at random; each keeps its size. If the names of
+             all tokens tell the hemisphere, such as L_V1, each hemisphere has a sphere, and the
+             two rotate as mirror images. It needs coordinates
 
-Q of training samples is that of the correlations between their tokens, negative ones as 0,
-which a run keeps: are the modules there without the model? Correlations are weights of another kind
-than 1 - distance, so that an encoding as modular as its data has a lower Q.
+Q of training samples is the modularity of the correlations between their tokens, with negative ones
+as 0, as kept by the run: are the modules there without the model? Correlations are another kind of
+weight than 1 - distance, so an encoding as modular as its data has a lower Q.
 
-Runs of masked prediction keep their modules; --modules gives them otherwise: a file (a label
-a line, a name and a label a line, CAB-NP's LabelKey, a vector of numbers in an array file), or
+Runs of masked prediction keep their modules. Otherwise --modules gives them: a file (one label per
+line, a name and a label per line, CAB-NP's LabelKey, or a vector of numbers in an array file), or
 rows or columns of the square grid that the tokens fill, such as the 4 x 4 of Latin-square puzzles.
 
 JSON: {distance, permutations, permutation_seed, models: [{source, member, seed, pe, tokens,
 modules, modules_from, null, places_from, connectivity_modularity, modularity, clustering, blocks:
 [{block, modularity, chance_low, chance_high, clustering, p, p_smooth}]}], notes}; modularity and
-clustering of a model are means over its blocks, chance_low to chance_high has 95 % of the surrogates
-of p, connectivity_modularity is Q of training samples. Notes say why a score has no value, such as a
-row of zeros by cosine, and what to know of weights, such as negative ones.`,
+clustering of a model are means over its blocks, chance_low to chance_high holds 95 % of the
+surrogates of p, connectivity_modularity is Q of training samples. Notes say why a score has no
+value, such as a row of zeros by cosine. Notes also explain unusual weights, such as negative ones.`,
 		Example: `  torchpe analyze network runs/nmar_learn-0.1_code_seed1 --permutations 999
   torchpe analyze network runs/lst_learn-0.2_code_seed1 --modules rows
   torchpe analyze network runs/lst_learn-0.2_code_seed1 --modules rows --permutations 999 \
@@ -71,17 +72,17 @@ row of zeros by cosine, and what to know of weights, such as negative ones.`,
   torchpe analyze network --weights weights.csv --modules modules.csv --json`,
 		Block: All,
 		options: func(fl *pflag.FlagSet) {
-			fl.StringVar(&o.weights, "weights", "", "score the weights [n,n] of FILE[:tensor] as they are but for the "+
-				"diagonal, instead of tables")
+			fl.StringVar(&o.weights, "weights", "", "score the weights [n,n] of FILE[:tensor] instead of "+
+				"tables, as they are except for the diagonal")
 			fl.StringVar(&o.modules, "modules", "", "FILE, rows or columns (default: those that the run keeps)")
 			fl.StringVar(&o.distance, "distance", "euclidean", distanceHelp)
 			fl.IntVar(&o.permutations, "permutations", 0, "surrogates for each p; 0 = no test")
 			fl.StringVar(&o.null, "null", "", "smooth surrogates: "+strings.Join(nulls, " or ")+
-				" (default: moran, and spin of --weights)")
+				" (default: moran, with --weights spin)")
 			fl.StringVar(&o.coordinates, "coordinates", "",
-				"where tokens lie: FILE[:tensor] with a row a token, or grid (default: where the run keeps it)")
+				"where tokens lie: FILE[:tensor] with one row per token, or grid (default: the run's coordinates)")
 			fl.StringVar(&o.distances, "distances", "",
-				"distances between tokens: FILE[:tensor], in place of --coordinates")
+				"distances between tokens: FILE[:tensor], instead of --coordinates")
 			fl.Uint64Var(&o.seed, "seed", 0, "seed of the surrogates")
 		},
 		run: o.run,
@@ -98,12 +99,12 @@ func (o *networkOptions) check(in *Input) error {
 	case o.coordinates != "" && o.distances != "":
 		return fmt.Errorf("--coordinates and --distances both say where tokens lie: give one")
 	case o.permutations == 0 && o.null != "":
-		return fmt.Errorf("--null %s without --permutations: say how many surrogates, such as 999", o.null)
+		return fmt.Errorf("--null %s without --permutations: give the number of surrogates, such as 999", o.null)
 	case o.permutations == 0 && in.given("seed"):
-		return fmt.Errorf("--seed %d without --permutations: say how many surrogates, such as 999", o.seed)
+		return fmt.Errorf("--seed %d without --permutations: give the number of surrogates, such as 999", o.seed)
 	case o.permutations == 0 && o.coordinates+o.distances != "":
-		return fmt.Errorf("--coordinates and --distances are for a test: say with --permutations how many " +
-			"surrogates, such as 999")
+		return fmt.Errorf("--coordinates and --distances are for a test: give the number of surrogates with " +
+			"--permutations, such as 999")
 	case o.null == moran && o.weights != "":
 		return fmt.Errorf("--null moran draws tables, and --weights has none: give --table, or --null spin")
 	case o.weights != "" && (len(in.Args) > 0 || slices.ContainsFunc(
@@ -188,7 +189,7 @@ func (o *networkOptions) networkOf(m *Model, in *Input) (n network, err error) {
 		n.smooth, err = smoothNull{}, nil
 	}
 	n.ofData = None
-	if m.isRun() && o.modules == "" && m.Tables[0].Tokens == m.tokens { // kept for the run's modules and all tokens
+	if m.isRun() && o.modules == "" && m.Tables[0].Tokens == m.tokens { // of its modules and all tokens
 		if q := m.member.Run.ConnectivityModularity(); q != nil {
 			n.ofData = Number(*q)
 		}
@@ -222,15 +223,15 @@ func (o *networkOptions) foot(known []network, tokens int, found []scores) strin
 	if o.permutations == 0 {
 		return text
 	}
-	text += fmt.Sprintf("\np and chance: modules dealt %s to the tokens at random; %s.\n"+
+	text += fmt.Sprintf("\np and chance: labels of modules shuffled %s; %s.\n"+
 		"Where neighbours are alike, compact modules pass this test", wording.Count(o.permutations, "time"),
 		verdict(found, 5))
 	i := slices.IndexFunc(known, func(n network) bool { return n.smooth.from != "" })
 	if i < 0 {
-		return text + ";\n--coordinates FILE, of where tokens lie, adds one that keeps what is smooth"
+		return text + ";\n--coordinates FILE, with the places of tokens, adds a test that keeps smoothness"
 	}
 	by := known[i].smooth
-	return text + fmt.Sprintf(";\np, smooth: %s that are as smooth (%s, %s); %s",
+	return text + fmt.Sprintf(";\np, smooth: %s that are equally smooth (%s, %s); %s",
 		wording.Count(o.permutations, "surrogate"), by.name(), by.from, verdict(found, 6))
 }
 

@@ -35,7 +35,7 @@ func TestProcrustesPairsRows(t *testing.T) {
 	for _, c := range []struct{ table, reference, positions, problem, note string }{
 		{named, turned, "", "", ""},
 		{named, turned, " --positions 1:3", "", ""},
-		{named, "token,module,x1,x2\n0,3,-7,1\n1,1,-1,0\n2,1,-3,5\n3,2,0,2\n", "", "the column module is no dim", ""},
+		{named, "token,module,x1,x2\n0,3,-7,1\n1,1,-1,0\n2,1,-3,5\n3,2,0,2\n", "", "the column module is not a dim", ""},
 		{named, "member,token,x1\n0,0,-7\n0,1,-1\n1,0,-3\n1,1,0\n", "", "stands in a row above", ""},
 		{named, strings.Replace(turned, "M1", "M2", 1), "", `"M1" is not among the 4`, ""},
 		{named, "token,x1,x2\nS1,-7,1\nV1,-1,0\nA1,-3,5\n", "", "4 named tokens, the reference 3", ""},
@@ -102,7 +102,7 @@ func TestClosedFormTables(t *testing.T) {
 }
 
 // The reference of a model is the member of its seed, else the first, which a note says; one table, or
-// one for each, is held against it.
+// one for each, is compared with it.
 func TestReferenceOfASeed(t *testing.T) {
 	member := func(seed uint64, tables int) *Model {
 		own := &cohort.Model{Member: cohort.Member{Seed: seed}}
@@ -111,10 +111,10 @@ func TestReferenceOfASeed(t *testing.T) {
 	references := []*Model{member(7, 1), member(5, 1)}
 	in := &Input{}
 	if r := in.sameSeed(member(5, 1), references); r != references[1] || in.Notes != nil {
-		t.Errorf("seed 5 is held against seed %d, %q", r.seed(), in.Notes)
+		t.Errorf("seed 5 is compared with seed %d, %q", r.seed(), in.Notes)
 	}
 	if r := in.sameSeed(member(6, 1), references); r != references[0] || !strings.Contains(in.Notes[0], "of seed 7") {
-		t.Errorf("seed 6 is held against seed %d, %q", r.seed(), in.Notes)
+		t.Errorf("seed 6 is compared with seed %d, %q", r.seed(), in.Notes)
 	}
 	// Learned tables of one seed began alike, in two runs.
 	for pe, notes := range map[string]int{"learn": 1, "2d-fixed": 0} {

@@ -30,7 +30,7 @@ type places struct {
 const byGrid = "grid"
 
 // errNoPlaces is returned if nothing says where the tokens lie.
-var errNoPlaces = errors.New("nothing says where tokens lie, which a spatial null needs: give " +
+var errNoPlaces = errors.New("a spatial null needs the places of tokens: give " +
 	"--coordinates FILE, or grid for tokens of a square grid, or --distances FILE")
 
 // placesOf returns where a model's tokens lie: according to a file of coordinates or distances, a grid,
@@ -125,10 +125,10 @@ func (o *networkOptions) nullOf(m *Model, header text.Choice) (smoothNull, error
 		}
 	}
 	if p.points == nil {
-		return out, fmt.Errorf("%s: a spin needs --coordinates of tokens on a sphere, and no distances", m.Source)
+		return out, fmt.Errorf("%s: a spin needs --coordinates of tokens on a sphere, not distances", m.Source)
 	}
 	if out.sphere, err = metrics.NewSphere(p.points, right); err != nil {
-		return out, fmt.Errorf("%s: %s: %w; tables can be drawn for tokens that lie anywhere (--null moran)", m.Source,
+		return out, fmt.Errorf("%s: %s: %w; --null moran works for tokens that lie anywhere", m.Source,
 			p.from, err)
 	}
 	out.from += ", one sphere"

@@ -59,8 +59,8 @@ func TestPlacesOfTokens(t *testing.T) {
 			value(got, "models/0/places_from") == "" {
 			t.Errorf("%s: %v, want p = %v", places, got, want)
 		}
-		if dealt := jsonNumber(got, "models/0/blocks/0/p"); !(dealt < p) {
-			t.Errorf("%s: %v of dealt labels, and %v of smooth tables, want less", places, dealt, p)
+		if shuffled := jsonNumber(got, "models/0/blocks/0/p"); !(shuffled < p) {
+			t.Errorf("%s: %v of shuffled labels, and %v of smooth tables, want less", places, shuffled, p)
 		}
 	}
 	got, _ := result(t, line+" --positions 4:12 --coordinates grid") // a part of the grid
@@ -70,7 +70,7 @@ func TestPlacesOfTokens(t *testing.T) {
 	for places, want := range map[string]string{"": "--coordinates FILE", " --coordinates grid": "p, smooth: "} {
 		r, _, err := run(line + places)
 		if err != nil || !strings.Contains(r.Tables[0].Foot, "neighbours are alike") ||
-			!strings.Contains(r.Tables[0].Foot, " times to the tokens at random; p < .05 in ") ||
+			!strings.Contains(r.Tables[0].Foot, "labels of modules shuffled 199 times; p < .05 in ") ||
 			!strings.Contains(r.Tables[0].Foot, want) ||
 			slices.Contains(r.Tables[0].Head, "p, smooth") != (places != "") {
 			t.Errorf("%s: %+v, %v", places, r, err)

@@ -18,25 +18,25 @@ func newProcrustes() Measure {
 	var reference string
 	return Measure{
 		Use:   "procrustes RUN... | --table FILE[:tensor]",
-		Short: "How far encodings are from a reference that may be turned and mirrored",
+		Short: "Distance of encodings from a reference, up to rotation and reflection",
 		Long: `Distances of a table A from a reference B [tokens,dimensions]:
 
   raw           min over orthogonal R of |A R - B|, Frobenius norm (paper figure 3D). It grows
-                with the norm of A whatever its shape
-  norm-matched  the same after A was scaled to the norm of B
-  disparity     that of scipy.spatial.procrustes, 0 to 1: both centred and scaled to norm 1,
-                A turned, mirrored and scaled to fit, sum of squared differences
+                with the norm of A , whatever its shape
+    norm-matched  the same after A is scaled to the norm of B
+    disparity     that of scipy.spatial.procrustes, 0 to 1: both are centred and scaled to norm 1, A is
+                  rotated, reflected and scaled to fit; the sum of squared differences
 
---reference 2d-fixed (default) and 1d-fixed are the sinusoidal tables of the same shape; from which
-position they count, and which half of 2d-fixed encodes the row, makes no difference to any of the
-three. The reference may also be a run (its member of the same seed, else its first) or
-FILE[:tensor], with one table for all blocks or one for each. Where both have names of tokens, rows
-are paired by name; else in order. Where the reference has fewer columns, such as coordinates of a
-layout, both are compared in those dimensions, about their means: A by its first principal axes.
+--reference 2d-fixed (default) and 1d-fixed are the sinusoidal tables of the same shape. The first
+position, and which half of 2d-fixed encodes the row, make no difference to any of the three. The
+reference may also be a run (its member of the same seed, else its first, with a note) or
+FILE[:tensor], with one table for all blocks or one for each. If both have names of tokens, rows are
+paired by name, else in order. If the reference has fewer columns, such as the coordinates of a
+layout, both are compared in these dimensions, about their means: A by its first principal axes.
 
 JSON: {reference, models: [{source, member, seed, pe, reference: {source, member, seed, pe},
 tokens, dim, raw, norm_matched, disparity, blocks: [{block, raw, norm_matched, disparity}]}],
-notes}; those of a model are means over its blocks. Notes say why a distance has no value.`,
+notes}; the numbers of a model are means over its blocks. Notes say why a distance has no value.`,
 		Example: `  torchpe analyze procrustes runs/lst_learn-0.2_code_seed1 runs/lst_learn-2.0_code_seed1
   torchpe analyze procrustes runs/lst_learn-0.2_code_seed1 --reference runs/lst_2d-fixed_code_seed1
   torchpe analyze procrustes --table mine.npy --reference theirs.safetensors:pos_embed --json`,
@@ -132,13 +132,13 @@ func (in *Input) sameSeed(m *Model, references []*Model) *Model {
 			return r
 		}
 	}
-	in.note("%s: the reference has no member of seed %d: held against its first, of seed %d", m.Source, m.seed(),
+	in.note("%s: the reference has no member of seed %d: compared with its first, of seed %d", m.Source, m.seed(),
 		first.seed())
 	return first
 }
 
-// noteSameDraw notes that two models began with the same table, but for its size, which is alike at the end
-// if neither learned much.
+// noteSameDraw adds a note if two models began with the same table, apart from its size. Such tables stay alike
+// if neither model learned much.
 func (in *Input) noteSameDraw(m, r *Model) {
 	if m.isRun() && r.isRun() && m.member.Run != r.member.Run && m.seed() == r.seed() &&
 		strings.HasPrefix(m.member.Run.Config.PE, "learn") && m.member.Run.Config.PE == r.member.Run.Config.PE {
@@ -147,7 +147,7 @@ func (in *Input) noteSameDraw(m, r *Model) {
 	}
 }
 
-// ofBlock returns r with the table of m's block alone, if one block was selected.
+// ofBlock returns r with only the table of m's block, if one block was selected.
 func ofBlock(r, m *Model) *Model {
 	if len(m.Tables) != 1 || len(r.Tables) == 1 {
 		return r
@@ -161,7 +161,7 @@ func ofBlock(r, m *Model) *Model {
 	return &chosen
 }
 
-// pairRows returns r with the rows of m's tokens. It adds a note if rows are paired in order although one
+// pairRows returns r with the rows of m's tokens. It adds a note if rows are paired in order because only one
 // of the two has names. Names that only count the tokens are ignored.
 func (in *Input) pairRows(m, r *Model) (*Model, error) {
 	named, other := m.Names != nil && !countTokens(m.Names, m.from), r.Names != nil && !countTokens(r.Names, 0)
@@ -208,7 +208,7 @@ func rowsOf(m *Model, names []string) (*Model, error) {
 	place := make(map[string]int, len(m.Names))
 	for i, name := range m.Names {
 		if before, twice := place[name]; twice {
-			return nil, fmt.Errorf("%s: tokens %d and %d are both named %q: name them apart", m.Source,
+			return nil, fmt.Errorf("%s: tokens %d and %d are both named %q: make names unique", m.Source,
 				before, i, name)
 		}
 		place[name] = i

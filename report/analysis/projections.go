@@ -131,9 +131,9 @@ func (in *Input) ownProjections(m *Model, cache map[*cohort.Run]*cohort.Weights)
 	return out, nil
 }
 
-// scores returns the positional part of each head's attention scores, E Wq Wk^T E^T [n,n] (Wennberg
-// and Henter 2021, equation 3). With words, the mean word embedding is added to each row of E, which is
-// their equation 12 up to a constant. It returns nothing if p is nil.
+// scores returns the positional part of each head's attention scores, E Wq Wk^T E^T [n,n] (Wennberg and Henter
+// 2021, equation 3). With words, the mean word embedding is added to each row of E: their equation 12, apart
+// from a constant. It returns nothing if p is nil.
 func (p *projection) scores(t Table) [][]float64 {
 	if p == nil {
 		return nil

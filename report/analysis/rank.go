@@ -12,13 +12,13 @@ func newRank() Measure {
 		Short: "Norm and effective rank of encodings",
 		Long: `Sizes of a table [tokens,dimensions]:
 
-  Frobenius       root of the sum of squares; at the start about sigma * sqrt(tokens * dimensions)
+  Frobenius       root of the sum of squares; initially about sigma * sqrt(tokens * dimensions)
   row norm        mean length of a token's row
   effective rank  exp of the entropy of the singular values, normalised to sum 1 (Roy and
                   Vetterli 2007): how many dimensions are used, 1 to min(tokens, dimensions)
 
 JSON: {models: [{source, member, seed, pe, tokens, dim, frobenius, mean_row_norm,
-effective_rank, blocks: [{block, frobenius, mean_row_norm, effective_rank}]}], notes}; those of a
+effective_rank, blocks: [{block, frobenius, mean_row_norm, effective_rank}]}], notes}; the numbers of a
 model are means over its blocks. Notes say why a number has no value.`,
 		Example: `  torchpe analyze rank runs/lst_learn-0.2_code_seed1 runs/lst_learn-2.0_code_seed1
   torchpe analyze rank --table vit.npz:pos_embed --positions 1:197 --json`,

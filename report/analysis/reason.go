@@ -63,7 +63,7 @@ func noDistances(t Table, d []float64, kind metrics.Distance) string {
 	if why := noDirection(t, kind); why != "" {
 		return why
 	}
-	largest, rounding := 0.0, float64(t.Dim)*0x1p-52 // of 1 - 1, or of the largest number less itself
+	largest, rounding := 0.0, float64(t.Dim)*0x1p-52 // of 1 - 1, or of the largest number minus itself
 	byAngle := kind == metrics.Cosine || kind == metrics.OneMinusCorr2
 	if !byAngle {
 		rounding *= floats.Norm(t.Values, math.Inf(1))
@@ -107,9 +107,9 @@ func noScore(w []float64, modules moduleSet, s metrics.NetworkScore) string {
 	case total-total != 0:
 		return "the weights are too large to add up: scale them"
 	case total == 0:
-		return "the weights add up to 0: modularity Q, which is a share of their sum, has no value"
+		return "the weights add up to 0: modularity Q, a share of their sum, has no value"
 	case len(pairs) == 0:
-		return "no module has two tokens: clustering C, of weights within modules, has no value"
+		return "no module has two tokens: clustering C, which needs weights within modules, has no value"
 	}
 	for l, name := range modules.Names {
 		if pairs[l] > 0 && within[l] == 0 {
@@ -131,7 +131,7 @@ func diagonalNote(source string, w []float64, n int) string {
 	if low >= 0 && high <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: the diagonal, %.4g to %.4g, is taken as 0: Q and C are of weights between two "+
+	return fmt.Sprintf("%s: the diagonal, %.4g to %.4g, is taken as 0: Q and C use weights between two "+
 		"nodes (bctpy's modularity_und and community_louvain keep it in Q)", source, low, high)
 }
 
@@ -146,8 +146,7 @@ func negativeWeightsNote(source string, w []float64, n int) string {
 	if count == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: %s below 0, to %.4g: Q and C are made for weights of at least 0, and may leave "+
-		"their range where sums that they are divided by "+
-		"cancel; they are of the weights as they are: set negative ones to 0 where they mean no "+
-		"connection", source, wording.Count(count, "weight"), lowest)
+	return fmt.Sprintf("%s: %s below 0, to %.4g: Q and C are defined for weights of at least 0, and may leave "+
+		"their range if sums in their denominators cancel; weights are used as they are: set negative ones "+
+		"to 0 if they mean no connection", source, wording.Count(count, "weight"), lowest)
 }

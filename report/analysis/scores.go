@@ -17,7 +17,7 @@ type Number float64
 // None stands for a missing result.
 var None = Number(math.NaN())
 
-// MarshalJSON writes null for what is not finite.
+// MarshalJSON writes null for a number that is not finite.
 func (n Number) MarshalJSON() ([]byte, error) {
 	if !n.known() {
 		return []byte("null"), nil
@@ -96,7 +96,7 @@ func (o Object) MarshalJSON() ([]byte, error) {
 // column describes a number that a measure returns for each part of a model.
 type column struct {
 	key, heading string
-	partsOnly    bool // parts have this number, the whole model has not
+	partsOnly    bool // parts have this number, the whole model does not
 	hidden       bool // left out of tables
 }
 

@@ -25,30 +25,30 @@ func newToeplitz() Measure {
 	return Measure{
 		Use:   "toeplitz RUN... | --table FILE[:tensor]",
 		Short: "Whether an encoding depends on the differences of positions alone",
-		Long: `Toeplitzness of Wennberg and Henter 2021 (arXiv 2106.01950, sections 3.1 and 3.2, appendix B):
+		Long: `Toeplitzness (Wennberg and Henter 2021, arXiv 2106.01950, sections 3.1 and 3.2, appendix B):
 the share of variance of a matrix's elements that the best Toeplitz matrix explains,
 
   R^2 = 1 - RSS / TSS,
 
-1 where elements depend on the difference of their indices alone. The best Toeplitz matrix has
-the mean of each diagonal. It is taken of
+1 if elements depend only on the difference of their indices. The best Toeplitz matrix has the mean of
+each diagonal. R^2 is taken of
 
   R^2            E E^T, the inner products of the table E
-  R^2 centred    the same with the mean row taken off E
+  R^2 centred    the same after the mean row is subtracted from E
   R^2 attention  E Wq Wk^T E^T of each head, the positional part of attention scores: with the
                  weights of a run's checkpoint, or those of --query and --key
 
 Shuffled is the mean of the same over random orders of the tokens, and p the share of orders that
-reach R^2. It is not 0: each row meets itself on the diagonal, which alone makes a random table
-of n tokens and d dimensions about d/(d+n) Toeplitz. An R^2 says something above that.
+reach R^2. It is not 0: the product of each row with itself lies on the diagonal, which alone makes a
+random table of n tokens and d dimensions about d/(d+n) Toeplitz. Only an R^2 above that is evidence.
 
---words adds the mean of word embeddings to each row of E in the scores, which are then those
-of the paper's appendix C but for a constant. Only --positions that a model was trained on
-say something: most BERTs saw few texts beyond 0:128.
+--words adds the mean of word embeddings to each row of E in the scores, which are then those of the
+paper's appendix C, apart from a constant. Use only --positions that the model was trained on: most
+BERTs saw few texts longer than 128 tokens.
 
 JSON: {models: [{source, member, seed, pe, positions, dim, r2, r2_shuffled, r2_centred, attention,
 attention_shuffled, blocks: [{block, r2, r2_shuffled, p, r2_centred, attention: [of each head],
-attention_shuffled}]}], notes}; those of a model are means over its blocks. Notes say why a number
+attention_shuffled}]}], notes}; the numbers of a model are means over its blocks. Notes say why a number
 has no value.`,
 		Example: `  torchpe analyze toeplitz runs/nmar_1d-fixed_code_seed1
   torchpe analyze toeplitz --table model.safetensors:embeddings.position_embeddings.weight --positions 0:128
@@ -62,9 +62,9 @@ has no value.`,
 			fl.StringVar(&o.key, "key", "", "FILE[:tensor], weights of the keys [outputs,inputs]")
 			fl.IntVar(&o.heads, "heads", 1, "heads that the outputs of --query and --key are split into")
 			fl.BoolVar(&o.inOut, "in-out", false, "the weights are [inputs,outputs], as in E W (TensorFlow)")
-			fl.StringVar(&o.words, "words", "", "FILE[:tensor], word embeddings [words,dimensions], whose "+
-				"mean is added to each row in the scores")
-			fl.IntVar(&o.shuffles, "shuffles", 100, "random orders of the tokens to hold R^2 against; 0 = none")
+			fl.StringVar(&o.words, "words", "", "FILE[:tensor], word embeddings [words,dimensions]; their mean "+
+				"is added to each row in the scores")
+			fl.IntVar(&o.shuffles, "shuffles", 100, "random orders of the tokens to compare R^2 with; 0 = none")
 			fl.Uint64Var(&o.seed, "seed", 0, "seed of the random orders")
 		},
 		run: o.run,
@@ -83,7 +83,7 @@ func (o *toeplitzOptions) run(in *Input) (*Report, error) {
 	case o.heads < 1:
 		return nil, fmt.Errorf("--heads %d: want at least 1", o.heads)
 	case (o.heads > 1 || o.inOut) && !o.given():
-		return nil, errors.New("--heads and --in-out say how to read --query and --key: give these, too")
+		return nil, errors.New("--heads and --in-out say how to read --query and --key: give these too")
 	}
 	models, err := in.models()
 	if err != nil {
@@ -115,10 +115,9 @@ func (o *toeplitzOptions) run(in *Input) (*Report, error) {
 	return numbers.report(nil, found), nil
 }
 
-// measure returns, for a table E: R^2 of E E^T, its mean over random orders of the tokens, the share of
-// orders that reach it, R^2 without the mean row of E, and R^2 of each head's positional scores with their
-// mean over random orders. The last two are missing if p is nil. Of what has no value, why says the first
-// reason.
+// measure returns, for a table E: R^2 of E E^T, its mean over random orders of the tokens, the share of orders
+// that reach it, R^2 without the mean row of E, and R^2 of each head's positional scores with their mean over
+// random orders. The last two are missing if p is nil. If values are missing, why is the first reason.
 func (o *toeplitzOptions) measure(t Table, p *projection) (values []any, why string) {
 	var lack []string
 	of := func(what string, m []float64, shuffles int) (r2, shuffled, share Number) {
