@@ -20,7 +20,7 @@ import (
 	"torchpe/train/sweep"
 )
 
-// adviseFlags holds the flags of "torchpe advise": those of a sweep, and the time that it may take.
+// adviseFlags holds the flags of "torchpe advise": those of a sweep, and the time budget.
 type adviseFlags struct {
 	sweepFlags
 	budget time.Duration
@@ -38,23 +38,23 @@ func newAdviseCommand() *cobra.Command {
   none is better than none (nope)
   training was too short to say, and about how much more is needed
 
-OUT/advice/index.html has the answer with a table of held-out errors, those without a model among
-them, and the curves. OUT is an ordinary sweep, for torchpe sweep, runs list and report.
+OUT/advice/index.html has the answer with a table of held-out errors, including baselines without a
+model, and the curves. OUT is an ordinary sweep, for torchpe sweep, runs list and report.
 
 A line "data: N frames of M tokens" says how the data were read: a token is one series (a region, a
-sensor, a stock), a frame one time point. Where they are the wrong way round, give --axes.
+sensor, a stock), a frame one time point. If they are swapped, give --axes.
 
-The candidates are nope, random, rope, learn with σ of 0.2, 0.5 and 1, and one that knows where the
-tokens lie, where that is known. --pe names others; every other flag of torchpe train has one value.
---budget chooses --steps (--epochs of puzzles) so that training takes about that long here.
+The candidates are nope, random, rope, learn with σ of 0.2, 0.5 and 1, and, if the places of the
+tokens are known, one that uses them. --pe names others; every other flag of torchpe train has one
+value. --budget chooses --steps (--epochs for puzzles) so that training takes about that long here.
 
-The same command continues where it was stopped.`,
+The same command continues a stopped one.`,
 		Example: `  torchpe advise --task masked --data prices.csv --budget 1h --out advice
   torchpe advise --preset quick --epochs 100 --pe learn-0.1,learn-0.2,learn-1,rope --out advice
   torchpe advise --task fmri --data rest/ --steps 5000 --dry-run`,
 	}
 	fl := cmd.Flags()
-	f.to.add(cmd, "directory of the sweep, and of the answer in OUT/advice")
+	f.to.add(cmd, "directory of the sweep; the answer is in OUT/advice")
 	fl.DurationVar(&f.budget, "budget", 0,
 		"time for training, such as 1h: chooses --steps or --epochs")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would be trained and how long it takes here, and stop")
@@ -93,7 +93,7 @@ func (f *adviseFlags) run(c *call) (r result, err error) {
 		print: printf("%s\n\n%s\n%s\n", a.Legend, a.Text, a.Page)}, err
 }
 
-// overBudget returns a note where training took much longer than its budget; 0 is none.
+// overBudget returns a note if training took much longer than its budget; a budget of 0 means none.
 func overBudget(budget, took time.Duration) []string {
 	if budget == 0 || took < budget*3/2 {
 		return nil
@@ -102,7 +102,7 @@ func overBudget(budget, took time.Duration) []string {
 		wording.Seconds(budget.Seconds()), wording.Seconds(took.Seconds()))}
 }
 
-// configs returns the configurations to train. It fails where the sweep in OUT has other runs.
+// configs returns the configurations to train. It returns an error if the sweep in OUT has other runs.
 func (f *adviseFlags) configs(c *call) ([][]byte, error) {
 	axes, err := givenAxes(f.axes)
 	if err != nil {
@@ -140,14 +140,14 @@ func (f *adviseFlags) configs(c *call) ([][]byte, error) {
 	return texts, f.hasOnly(plan, texts)
 }
 
-// begun returns the plan of the sweep in OUT, and the SHA-256 of the data of its finished runs. Where there
-// is no sweep the plan is empty.
+// begun returns the plan of the sweep in OUT, and the SHA-256 of the data of its finished runs. If there is no
+// sweep, the plan is empty.
 func (f *adviseFlags) begun() (plan *sweep.Plan, sum string, err error) {
 	s, err := sweep.Open(f.to.path)
 	if errors.Is(err, sweep.ErrNoSweep) {
 		if _, err := os.Stat(f.to.file("advice.json")); err == nil {
-			return nil, "", fmt.Errorf("%s has runs of torchpe advise of an earlier version, which torchpe runs list "+
-				"reads: give another --out", f.to.path)
+			return nil, "", fmt.Errorf("%s has runs from an earlier version of torchpe advise: give "+
+				"another --out (torchpe runs list reads them)", f.to.path)
 		}
 		return &sweep.Plan{}, "", nil
 	}
@@ -158,7 +158,7 @@ func (f *adviseFlags) begun() (plan *sweep.Plan, sum string, err error) {
 	return s.Plan, sum, s.Close()
 }
 
-// length returns the number of steps or epochs that take the budget: that of the plan, if it has runs.
+// length returns the number of steps or epochs that take the budget, or those of the plan if it has runs.
 func (f *adviseFlags) length(c *call, plan *sweep.Plan, points []sweep.Point) (s sweep.Setting, err error) {
 	if len(plan.Tasks) > 0 {
 		planned, err := plan.TaskConfig(0)
@@ -184,7 +184,7 @@ func (f *adviseFlags) length(c *call, plan *sweep.Plan, points []sweep.Point) (s
 	first, err := plan.TaskConfig(0)
 	flag, n := lengthOf(first)
 	most := float64(n) * f.budget.Hours() / e.Hours
-	if !c.given(logEveryFlag) { // a number of records that does not grow with the length
+	if !c.given(logEveryFlag) { // the number of records does not grow with the length
 		most = float64(n) * (f.budget.Hours() - e.RecordHours) / (e.Hours - e.RecordHours)
 	}
 	if !(most >= leastRecords) {
@@ -195,16 +195,16 @@ func (f *adviseFlags) length(c *call, plan *sweep.Plan, points []sweep.Point) (s
 	return sweep.Setting{Flag: flag, Value: strconv.Itoa(int(math.Floor(most/unit) * unit))}, err
 }
 
-// candidateSeeds is the number of seeds of each candidate where none are asked for, and the least.
-// leastRecords is the least number of records by which curves are judged.
+// candidateSeeds is the default and the smallest number of seeds of each candidate. leastRecords is the
+// smallest number of records by which curves are judged.
 const (
 	candidateSeeds = 3
 	leastRecords   = 9
 )
 
-// The encodings that are compared where none are named: usualEncodings for any tokens; of placedEncodings,
-// where places of tokens are known, the first that suits them; orderedEncodings for sequences. In whole
-// grids of eight σ on four tasks 0.2, 0.5 or 1 did best (results/advise-cpu).
+// The encodings that are compared if --pe names none: usualEncodings for any tokens; the first suitable one of
+// placedEncodings if the places of tokens are known; orderedEncodings for sequences. In full grids of eight σ
+// on four tasks, 0.2, 0.5 or 1 did best (results/advise-cpu).
 var (
 	usualEncodings   = []string{noEncoding, "random", "learn-0.2", "learn-0.5", "learn-1", "rope"}
 	placedEncodings  = []string{"2d-fixed", "laplacian", "fourier-features"}
@@ -214,8 +214,8 @@ var (
 // noEncoding names the scheme without positions, with which advise compares all others.
 const noEncoding = "nope"
 
-// candidates returns a point of a sweep for each encoding that given flags name, or for all that may suit,
-// trained with these flags.
+// candidates returns one point of a sweep, with the given flags, for each encoding that they name, or for all
+// that may suit.
 func candidates(given []sweep.Axis) ([]sweep.Point, error) {
 	spec := sweep.Spec{Parts: []sweep.Part{{Axes: []sweep.Axis{
 		{Flag: "pe", Values: slices.Concat(usualEncodings, placedEncodings, orderedEncodings)},
@@ -224,7 +224,7 @@ func candidates(given []sweep.Axis) ([]sweep.Point, error) {
 	axes := spec.Parts[0].Axes
 	for _, a := range axes[1:] {
 		if len(a.Values) > 1 {
-			return nil, fmt.Errorf("--%s: encodings are compared with one value of it, not with %s; --pe takes "+
+			return nil, fmt.Errorf("--%s: encodings are compared at one value, not at %s; --pe takes "+
 				"several, such as learn-0.1,learn-2", a.Flag, strings.Join(a.Values, ", "))
 		}
 	}
@@ -234,8 +234,9 @@ func candidates(given []sweep.Axis) ([]sweep.Point, error) {
 	return spec.Points()
 }
 
-// suited returns the candidates of which models can be made and measured on the data, whose SHA-256 is
-// sum unless that is empty. It notes why others are left out; those that the user named must be suited.
+// suited returns the candidates whose models can be built and measured on the data. sum is the SHA-256 of the
+// data, or empty. suited adds a note for each candidate that it leaves out; one that the user named must be
+// suitable.
 func suited(all []sweep.Point, named bool, sum string, note func(string)) (good []sweep.Point, err error) {
 	texts, _, err := sweep.Resolve(all, resolveArguments)
 	if err != nil {
@@ -287,7 +288,7 @@ func suited(all []sweep.Point, named bool, sum string, note func(string)) (good 
 	return good, nil
 }
 
-// lengthOf returns the flag that says how long to train, and its value.
+// lengthOf returns the flag that sets the length of training, and its value.
 func lengthOf(c config.Config) (flag string, n int) {
 	if c.Facts().InEpochs {
 		return "epochs", c.Epochs
@@ -295,7 +296,7 @@ func lengthOf(c config.Config) (flag string, n int) {
 	return "steps", c.Steps
 }
 
-// checkCandidates refuses configurations, as in config.json, that cannot be compared.
+// checkCandidates returns an error for configurations, as in config.json, that cannot be compared.
 func checkCandidates(texts [][]byte) error {
 	first, err := config.Parse(texts[0])
 	switch flag, length := lengthOf(first); {
@@ -304,7 +305,7 @@ func checkCandidates(texts [][]byte) error {
 	case len(texts) < 2:
 		return fmt.Errorf("%s is the only candidate: name others with --pe", first.PE)
 	case length/first.LogEvery < leastRecords:
-		return fmt.Errorf("--%s %d with --log-every %d: fewer than %d records do not show whether errors still "+
+		return fmt.Errorf("--%s %d with --log-every %d: fewer than %d records cannot show whether errors still "+
 			"fall; give --%[1]s %[5]d or more", flag, length, first.LogEvery, leastRecords,
 			leastRecords*first.LogEvery)
 	}

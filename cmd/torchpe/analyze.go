@@ -18,9 +18,9 @@ func newAnalyzeCommand() *cobra.Command {
 
 A RUN is the directory of a finished run, or a folder with runs below it.
 FILE[:tensor] is an array: .npy, .csv, .tsv or .txt; or a tensor by its name in .safetensors,
-.npz, HDF5 or .mat, where the name may be left out if only one tensor fits. --header yes|no says
-whether the first line of a text holds names, where it may be either.
-A number that has no value is a dash, and null with --json.`,
+.npz, HDF5 or .mat (the name is optional if only one tensor fits). --header yes|no says whether the
+first line of a text holds names, if that is unclear.
+A number without a value is a dash, or null with --json.`,
 	})
 	for _, m := range analysis.Measures() {
 		cmd.AddCommand(newMeasureCommand(m))
@@ -54,7 +54,7 @@ func newMeasureCommand(m analysis.Measure) *cobra.Command {
 	}), &to)
 }
 
-// printReport prints what a measure found as tables, or says what --out holds.
+// printReport prints the tables of a measure, or says what --out holds.
 func printReport(w io.Writer, in analysis.Input, r *analysis.Report) {
 	if in.Out != "" {
 		for _, what := range r.Wrote {

@@ -34,10 +34,11 @@ func newBenchStepCommand() *cobra.Command {
 		Short: "Time a training step",
 		Long: `Time a training step of any configuration that "torchpe train" takes, on generated data.
 
-Runs warm-up steps, then prints the median and the shortest of the measured ones, and the peak memory of the process.
+Runs warm-up steps, then prints the median and the shortest of the measured steps, and the peak memory of the
+process.
 To see where the time goes, run it under perf, or on a GPU under nsys.
-Several encodings in --pe are timed one after the other, a row each; the memory of a row is then the most that the
-process has used so far.
+Several encodings in --pe are timed one after the other, one row each; the memory of a row is then the peak of the
+process so far.
 scripts/peer_torch.py measures the same model in PyTorch.`,
 		Example: `  torchpe bench step --preset lst
   torchpe bench step --preset quick --members 4
@@ -47,8 +48,8 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
 	}
 	fl := cmd.Flags()
 	fl.Var(bounded{&f.steps, 1, math.MaxInt}, "steps", "steps to measure")
-	fl.Var(bounded{&f.warmup, 0, math.MaxInt}, "warmup", "steps before that")
-	fl.Float64Var(&f.warmupSeconds, "warmup-seconds", 0, "continue these until this many seconds have passed")
+	fl.Var(bounded{&f.warmup, 0, math.MaxInt}, "warmup", "warm-up steps")
+	fl.Float64Var(&f.warmupSeconds, "warmup-seconds", 0, "continue warming up until this many seconds have passed")
 	fl.StringVar(&f.trace, "trace", "", "write libtorch's trace of a few more steps to `FILE`, for ui.perfetto.dev")
 	f.config.bench = true
 	headFlags(fl, "measurement")
@@ -59,14 +60,14 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
 
 func (f *benchFlags) run(c *call) (r result, err error) {
 	if !(f.warmupSeconds >= 0 && f.warmupSeconds <= 3600) {
-		return r, usagef("--warmup-seconds %g: 0 to 3600", f.warmupSeconds)
+		return r, usagef("--warmup-seconds %g: want 0 to 3600", f.warmupSeconds)
 	}
 	configs, err := f.configs(c)
 	if err != nil {
 		return r, usageError{err}
 	}
 	if f.trace != "" && len(configs) > 1 {
-		return r, usagef("--trace: one encoding in --pe, not %d", len(configs))
+		return r, usagef("--trace: want one encoding in --pe, not %d", len(configs))
 	}
 	var measured []benchedScheme
 	for _, config := range configs {
@@ -115,7 +116,7 @@ type benchedScheme struct {
 	train.Bench
 }
 
-// measure times the steps of one configuration, and writes their trace where --trace asks for it.
+// measure times the steps of one configuration, and writes their trace if --trace is given.
 func (f *benchFlags) measure(c train.Config) (benchedScheme, error) {
 	b, err := train.BenchStep(c, train.BenchOptions{Warmup: f.warmup, Steps: f.steps,
 		WarmupFor: time.Duration(f.warmupSeconds * float64(time.Second)), Trace: f.trace})
@@ -123,7 +124,7 @@ func (f *benchFlags) measure(c train.Config) (benchedScheme, error) {
 }
 
 func (b benchedScheme) print(w io.Writer) {
-	fmt.Fprintf(w, "%s %s: %s, batch %d, %s, %s: %.1f ms a step (shortest %.1f), %.0f MB at most\n",
+	fmt.Fprintf(w, "%s %s: %s, batch %d, %s, %s: %.1f ms per step (shortest %.1f), at most %.0f MB\n",
 		b.Preset, b.PE, wording.Count(b.Members, "member"), b.Batch, b.Device,
 		wording.Count(b.Threads, "thread"),
 		b.Median, b.Min, b.PeakRSS)
@@ -132,7 +133,7 @@ func (b benchedScheme) print(w io.Writer) {
 		if b.Attention != "" {
 			attention = ", attention " + b.Attention
 		}
-		fmt.Fprintf(w, "  %.0f MB of the GPU's memory at most, %s products%s, %s\n", b.DeviceMB, b.Precision, attention,
-			map[bool]string{true: "recorded steps", false: "kernels launched one by one"}[b.Graph])
+		fmt.Fprintf(w, "  at most %.0f MB of the GPU's memory, %s products%s, %s\n", b.DeviceMB, b.Precision,
+			attention, map[bool]string{true: "recorded steps", false: "kernels launched one by one"}[b.Graph])
 	}
 }

@@ -13,12 +13,11 @@ import (
 	"torchpe/train/config"
 )
 
-// completeValues makes shells complete the values of flags, and the arguments, of a command and of
-// those below it.
+// completeValues lets shells complete the flag values and arguments of a command and of its subcommands.
 func completeValues(cmd *cobra.Command) {
 	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
 		if values := valuesOf(flag); values != nil {
-			_ = cmd.RegisterFlagCompletionFunc(flag.Name, // fails for unknown flags alone
+			_ = cmd.RegisterFlagCompletionFunc(flag.Name, // fails only for unknown flags
 				func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 					return completions(values(), begun), cobra.ShellCompDirectiveNoFileComp
 				})
@@ -32,7 +31,7 @@ func completeValues(cmd *cobra.Command) {
 	}
 }
 
-// valuesOf returns a function that lists the values of a flag, or nil where they are too many.
+// valuesOf returns a function that lists the values of a flag, or nil if there are too many.
 func valuesOf(flag *pflag.Flag) func() []string {
 	setting, _ := config.ByFlag(flag.Name)
 	value := flag.Value
@@ -55,7 +54,7 @@ func valuesOf(flag *pflag.Flag) func() []string {
 	return optionChoices()[flag.Name]
 }
 
-// optionChoices returns what lists the values of each option of an encoding that has few of them.
+// optionChoices returns a function for each option of an encoding with few values, which lists them.
 var optionChoices = sync.OnceValue(func() map[string]func() []string {
 	choices := map[string]func() []string{}
 	for _, s := range pe.Schemes() {
@@ -86,8 +85,8 @@ func completions(values []string, prefix string) (out []string) {
 	return out
 }
 
-// argumentCompletion returns a completion of the first argument that a usage line names, and of each
-// one where that repeats; nil completes files.
+// argumentCompletion completes the first argument in a usage line, and all of them if it repeats; nil completes
+// files.
 func argumentCompletion(use string) cobra.CompletionFunc {
 	_, argument, _ := strings.Cut(use, " ")
 	argument, _, _ = strings.Cut(argument, " ")

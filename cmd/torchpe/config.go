@@ -18,16 +18,16 @@ import (
 	"torchpe/train/config"
 )
 
-// configFlags holds the flags that say what to train: the settings, the options of the encodings, and
-// the few that choose defaults and members. A flag that was not given keeps the preset's value.
+// configFlags holds the flags that say what to train: the settings, the options of the encodings, and those
+// that choose defaults and members. A flag that was not given keeps the preset's value.
 type configFlags struct {
-	own       *pflag.FlagSet // these flags alone, but for --config
+	own       *pflag.FlagSet // only these flags, without --config
 	preset    string
 	file, lst string
 	values    map[string]*config.Flag // of the settings
 	options   map[string]*string
 	members   memberFlags
-	bench     bool // --steps is no setting but the number of steps to measure
+	bench     bool // --steps is the number of steps to measure, not a setting
 }
 
 // add declares the flags, in the groups of the help.
@@ -53,7 +53,7 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	f.options = schemeFlags(own)
 	nameSeeds(own)
 	nameSeeds(fl)
-	fl.AddFlagSet(own) // shares the flags: own knows which are given
+	fl.AddFlagSet(own) // own shares the flags, so it knows which are given
 }
 
 // addSetting declares the flag of a setting, if it has one.
@@ -90,7 +90,7 @@ func schemeFlags(fl *pflag.FlagSet) map[string]*string {
 			}
 			help := fmt.Sprintf("%s [%s; default %s]", o.Help, strings.Join(users[o.Name], ", "), defaults)
 			options[o.Name] = fl.String(o.Name, "", help)
-			_ = fl.SetAnnotation(o.Name, helpGroup, []string{encodingOptions}) // it is declared
+			_ = fl.SetAnnotation(o.Name, helpGroup, []string{encodingOptions}) // never fails: the flag is declared
 		}
 	}
 	return options
@@ -111,7 +111,7 @@ func (f *configFlags) resolve() (c train.Config, notes []string, err error) {
 			}
 		}
 		if c, err = train.Preset(preset, f.values["fidelity"].String()); err != nil {
-			err = fmt.Errorf("--%w", err) // which begins with fidelity
+			err = fmt.Errorf("--%w", err) // the error begins with "fidelity"
 		}
 	}
 	if err != nil {
@@ -120,7 +120,7 @@ func (f *configFlags) resolve() (c train.Config, notes []string, err error) {
 	return f.apply(c)
 }
 
-// apply puts the given flags over base and resolves it. Those that have no effect are noted and left out.
+// apply applies the given flags to base and resolves it. It notes flags without an effect and leaves them out.
 func (f *configFlags) apply(base train.Config) (c train.Config, notes []string, err error) {
 	given := f.given()
 	switch {
@@ -132,7 +132,7 @@ func (f *configFlags) apply(base train.Config) (c train.Config, notes []string, 
 		return c, nil, fmt.Errorf("--config %s has --fidelity %s: leave out --fidelity, or give "+
 			"--preset instead of --config", f.file, base.Fidelity)
 	case given["data"] && given["surrogate"]:
-		return c, nil, fmt.Errorf("--data and --surrogate both say what the data is: give one of them")
+		return c, nil, fmt.Errorf("--data and --surrogate both choose the data: give one of them")
 	}
 	if given["lst"] {
 		if err := f.setPuzzles(); err != nil {
@@ -188,7 +188,7 @@ func (f *configFlags) put(base train.Config, given map[string]bool) (train.Confi
 	return c, errors.Join(append(bad, c.Resolve())...)
 }
 
-// setPuzzles gives the files in the folder of --lst to the flags that it stands for.
+// setPuzzles sets --lst-train and --lst-validation to the files in the folder of --lst.
 func (f *configFlags) setPuzzles() error {
 	files, validation, err := lst.FilesIn(f.lst)
 	for _, file := range files {
@@ -246,15 +246,15 @@ func (f *configFlags) given() map[string]bool {
 	return set
 }
 
-// resumed returns the configuration of the run in path, changed by the flags. It is an error to change
-// the trained model, unless the key of the setting is allowed.
+// resumed returns the configuration of the run in path, changed by the flags. It returns an error if they
+// change the trained model, unless the key of the setting is in allowed.
 func (f *configFlags) resumed(path string, allowed []string) (train.Config, []string, error) {
 	stored, err := train.ReadConfig(path)
 	if err != nil {
 		return stored, nil, err
 	}
 	if f.file != "" {
-		return stored, nil, fmt.Errorf("--config %s: the run to resume has a configuration of its own, "+
+		return stored, nil, fmt.Errorf("--config %s: the run to resume has its own configuration, "+
 			"%s", f.file, path)
 	}
 	given := f.given()
@@ -269,7 +269,7 @@ func (f *configFlags) resumed(path string, allowed []string) (train.Config, []st
 		if !given["threads"] {
 			fresh.Threads = stored.Threads
 		}
-		if !given["noise"] && !given["noise-repeats"] { // runs before there was noise have none
+		if !given["noise"] && !given["noise-repeats"] { // older runs have no noise settings
 			fresh.Noise, fresh.NoiseRepeats = stored.Noise, stored.NoiseRepeats
 		}
 		return fresh, notes, config.CheckResumed(stored.Config, fresh.Config, path, allowed)
@@ -285,11 +285,11 @@ func (f *configFlags) resumed(path string, allowed []string) (train.Config, []st
 	return changed, notes, config.CheckResumed(stored.Config, changed.Config, path, allowed)
 }
 
-// logEveryFlag names the steps between records. Where it is not given, their number follows from the length
-// of training.
+// logEveryFlag names the steps between records. By default the number of records follows from the length of
+// training.
 const logEveryFlag = "log-every"
 
-// memberFlags holds the flags that make the members of the ensemble.
+// memberFlags holds the flags that define the members of the ensemble.
 type memberFlags struct {
 	seeds []string
 	count int
@@ -297,13 +297,13 @@ type memberFlags struct {
 
 // add declares the flags. --seed, of 0.1.0, is another name of --seeds.
 func (f *memberFlags) add(fl *pflag.FlagSet) {
-	fl.StringSliceVar(&f.seeds, "seeds", []string{"1"}, "seeds to train: numbers, ranges as 1:3, or "+
+	fl.StringSliceVar(&f.seeds, "seeds", []string{"1"}, "seeds to train: numbers, ranges such as 1:3, or "+
 		"the word paper for the 15 of the published runs")
 	f.count = 1
-	fl.Var(bounded{&f.count, 1, maxMembers}, "members", "number of seeds, which count up from that of --seeds")
+	fl.Var(bounded{&f.count, 1, maxMembers}, "members", "number of seeds, counting up from --seeds")
 }
 
-// nameSeeds makes a set of flags take --seed for --seeds.
+// nameSeeds makes a set of flags accept --seed for --seeds.
 func nameSeeds(fl *pflag.FlagSet) {
 	fl.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "seed" {
@@ -313,8 +313,8 @@ func nameSeeds(fl *pflag.FlagSet) {
 	})
 }
 
-// setMembers makes the members that seeds and the settings of members ask for. Without flags for
-// them, those of --config stay. A sigma that is not nil is that of all members.
+// setMembers sets the members according to the seeds and the members' settings. Without such flags, those of
+// --config stay. If sigma is not nil, all members have it.
 func (f *configFlags) setMembers(c *train.Config, given map[string]bool, sigma *float64) error {
 	values := map[string][]float64{}
 	longest := 0
@@ -342,11 +342,11 @@ func (f *configFlags) setMembers(c *train.Config, given map[string]bool, sigma *
 	return nil
 }
 
-// maxMembers bounds the size of an ensemble: more is a typing error.
+// maxMembers bounds the size of an ensemble: a larger number is a typing error.
 const maxMembers = 4096
 
-// memberSeeds returns the seed of each member. One seed counts up for --members, and is that of all for
-// several values of a setting.
+// memberSeeds returns the seed of each member. A single seed counts up for --members, and is the seed of all
+// members if a setting has several values.
 func (f *configFlags) memberSeeds(given map[string]bool, values int) ([]uint64, error) {
 	seeds, err := config.ParseSeeds(strings.Join(f.members.seeds, ","))
 	if err != nil {
@@ -360,7 +360,7 @@ func (f *configFlags) memberSeeds(given map[string]bool, values int) ([]uint64, 
 		return seeds, nil
 	case len(seeds) == 1:
 		if seeds[0] > math.MaxInt64-uint64(n-1) {
-			return nil, fmt.Errorf("--members %d: seeds that count up from %d pass 2^63-1", n, seeds[0])
+			return nil, fmt.Errorf("--members %d: seeds counting up from %d exceed 2^63-1", n, seeds[0])
 		}
 		for i := range uint64(n - 1) {
 			seeds = append(seeds, seeds[0]+i+1)
@@ -371,8 +371,8 @@ func (f *configFlags) memberSeeds(given map[string]bool, values int) ([]uint64, 
 	return seeds, nil
 }
 
-// decimalComma returns a note where two values of a member's setting look like one number whose decimal
-// sign is a comma, as 0,2 does; else "".
+// decimalComma returns a note if two values of a member's setting look like one number with a decimal comma,
+// such as 0,2; else "".
 func (f *configFlags) decimalComma(given map[string]bool) string {
 	if given["seeds"] || given["members"] {
 		return ""
@@ -380,7 +380,7 @@ func (f *configFlags) decimalComma(given map[string]bool) string {
 	for _, s := range config.MemberSettings() {
 		v := f.values[s.Flag].Numbers()
 		if given[s.Flag] && len(v) == 2 && v[0] == 0 && v[1] == math.Trunc(v[1]) {
-			return fmt.Sprintf("--%s makes two models, with 0 and %g; is this a decimal comma? Then write a point",
+			return fmt.Sprintf("--%s trains two models, with 0 and %g; is this a decimal comma? Then write a point",
 				s.Flag, v[1])
 		}
 	}

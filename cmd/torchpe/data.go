@@ -23,11 +23,11 @@ func newDataCommand() *cobra.Command {
 func newHCPCommand() *cobra.Command {
 	return parent(&cobra.Command{
 		Use:   "hcp",
-		Short: "Parcellated fMRI: check, convert and clean files; make a surrogate",
+		Short: "Parcellated fMRI: check, convert and clean files; generate a surrogate",
 		Long: `Parcellated time series of human fMRI, such as the Human Connectome Project's, in CIFTI-2
 (ptseries.nii, or dtseries.nii with --parcellation), HDF5, MATLAB (v5 and v7.3), .npy, .npz and
-text (CSV, TSV, blanks, AFNI's 1D). "torchpe data info" describes such files. docs/own-data.md
-says more, also about data other than fMRI.`,
+text (CSV, TSV, blanks, AFNI's 1D). "torchpe data info" describes such files. See docs/own-data.md,
+also for data other than fMRI.`,
 	}, newHCPCheckCommand(), newHCPConvertCommand(), newHCPCleanCommand(), newHCPGenerateCommand())
 }
 
@@ -37,12 +37,12 @@ func newDataInfoCommand() *cobra.Command {
 		Use:   "info FILE...",
 		Short: "Describe the arrays of files: shape, type, names, range, which axis holds tokens",
 		Long: `Describe the arrays of files of any known format (CIFTI, HDF5, MATLAB, .npy, .npz, safetensors and
-text): name, shape, type of the values, names of tokens, range of the finite numbers, count of
-the others, and which axis holds tokens. Notes after the table say why an axis is not known, or why a
-file cannot be read as series. With --json each file is one record: first_row has the first five numbers
-of the first row of the array as nibabel, h5py, scipy or numpy show it, null where they are NaN or
-infinite. An array that needs more than 268 MB as float64, or more than --max-memory, is not read: its
-min, max and not_finite are null.`,
+text): name, shape, type of the values, names of tokens, range of the finite numbers, number of other
+values, and which axis holds tokens. Notes after the table say why an axis is unknown, or why a file
+cannot be read as series. With --json each file is one record: first_row has the first five numbers
+of the first row of the array as nibabel, h5py, scipy or numpy shows it, null if NaN or infinite. An
+array that needs more than 268 MB as float64, or more than --max-memory, is not read: its min, max
+and not_finite are null.`,
 		Example: `  torchpe data info 100307.ptseries.nii weights.safetensors
   torchpe data info --json --dataset '*/nuisanceReg_resid_24pXaCompCorXVolterra' 100307_glmOutput_data.h5`,
 	}
@@ -63,7 +63,7 @@ min, max and not_finite are null.`,
 	})
 }
 
-// printInfos prints a row for each array, and one for each file without arrays.
+// printInfos prints one row per array, and one for each file without arrays.
 func printInfos(w io.Writer, infos []*series.Info) {
 	var rows [][]string
 	for _, i := range infos {
@@ -88,7 +88,7 @@ func printProse(w io.Writer, lines []string) {
 	}
 }
 
-// infoRow returns the cells of an array. The empty array stands for a file that cannot be read.
+// infoRow returns the cells of an array. The empty array stands for an unreadable file.
 func infoRow(i *series.Info, a series.Array) []string {
 	named, shape, tokens, span, notFinite := "no", "", "?", "?", "?"
 	if len(a.Names) > 0 {

@@ -16,12 +16,12 @@ func newHCPCheckCommand() *cobra.Command {
 	var f sourceFlags
 	cmd := &cobra.Command{
 		Use:   "check FILE...",
-		Short: "Read a whole data set as training would, and say what fits and what does not",
-		Long: `Read files or folders as "torchpe train --task fmri" does: every value must be finite, every file must
-have the same tokens, and the networks must fit them, by name where both have names. It prints the
+		Short: "Read a whole data set as training would, and report what fits and what does not",
+		Long: `Read files or folders as "torchpe train --task fmri" does: every value must be finite, every file
+must have the same tokens, and the networks must fit them, by name if both have names. It prints the
 modularity of the mean functional connectivity under these networks: .11 for resting-state fMRI in
-the Cole-Anticevic networks. A wrong order of hemispheres changes that number by .003 only, so the
-order is checked by name.`,
+the Cole-Anticevic networks. Swapped hemispheres change that number by only .003, so the order is
+checked by name.`,
 		Example: `  torchpe data hcp check rest/ --modules LabelKey.txt --subjects subjects.tsv`,
 	}
 	f.add(cmd.Flags())
@@ -43,10 +43,10 @@ order is checked by name.`,
 	})
 }
 
-// seriesFolder declares the --out of commands that write series as a folder, which checks its own files.
+// seriesFolder declares --out for commands that write series as a folder. The writer checks the files.
 func seriesFolder(cmd *cobra.Command) *destination {
 	to := &destination{files: []string{}}
-	to.add(cmd, "folder to write to, made if missing")
+	to.add(cmd, "folder to write to, created if missing")
 	require(cmd, "out")
 	return to
 }
@@ -70,11 +70,11 @@ func newHCPConvertCommand() *cobra.Command {
 	var f sourceFlags
 	cmd := &cobra.Command{
 		Use:   "convert FILE... --out DIR",
-		Short: "Write every run as a .npy file of frames x tokens",
-		Long: `Read files or folders and write DIR/sub-<subject>_run-<n>.npy (float32, frames x tokens) for each run, with
-DIR/names.txt where the tokens have names, and DIR/modules.csv with the networks where --modules gives
-them. "torchpe train --task fmri --data DIR" reads the folder with its names and networks. Other files of this
-kind in DIR are an error, because they would be read with these names.`,
+		Short: "Write every run as a .npy file of [frames,tokens]",
+		Long: `Write each run of files or folders as DIR/sub-<subject>_run-<n>.npy (float32, [frames,tokens]),
+DIR/names.txt if the tokens have names, and DIR/modules.csv with the networks if --modules gives
+them. "torchpe train --task fmri --data DIR" reads the folder with its names and networks. Other files
+of this kind in DIR are an error, because they would be read with these names.`,
 		Example: `  torchpe data hcp convert rest/ --pattern '*.ptseries.nii' --out npy`,
 	}
 	f.add(cmd.Flags())
@@ -97,15 +97,14 @@ kind in DIR are an error, because they would be read with these names.`,
 func newHCPGenerateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate --out DIR",
-		Short: "Write a surrogate of resting-state fMRI, whose networks are known",
-		Long: `Write the surrogate that "torchpe train --task fmri" uses where it is given no data: 360
-parcels in twelve networks of the Cole-Anticevic sizes, smooth network signals, a global signal, a
-signal shared with the other hemisphere, weights that differ between subjects, and noise. The same
-flags give the same bytes. "torchpe train --task fmri --data DIR" reads the folder with its names
-and networks.`,
+		Short: "Write a surrogate of resting-state fMRI with known networks",
+		Long: `Write the surrogate that "torchpe train --task fmri" uses without data: 360 parcels in twelve
+networks of the Cole-Anticevic sizes, smooth network signals, a global signal, a signal shared with
+the other hemisphere, weights that differ between subjects, and noise. The same flags give the same
+bytes. "torchpe train --task fmri --data DIR" reads the folder with its names and networks.`,
 		Example: `  torchpe data hcp generate --out surrogate --surrogate subjects=12,frames=1195`,
 	}
-	surrogate := cmd.Flags().String("surrogate", "subjects=12,frames=1195", "its size")
+	surrogate := cmd.Flags().String("surrogate", "subjects=12,frames=1195", "size of the surrogate")
 	seed := cmd.Flags().Uint64("seed", 0, "seed, 0 to 2^64-1 (train calls it --data-seed)")
 	to := seriesFolder(cmd)
 	return leaf(cmd, func(*call) (result, error) {
@@ -142,24 +141,25 @@ parameters, 5 aCompCor components of white matter and 5 of the ventricles, their
 the squares of these 32. The first 5 frames are dropped, the mean and the linear trend of each
 parcel are removed, and one least-squares solve does the rest.
 
-Signals are text (a row a frame), .npy, or all in one HDF5 file with --nuisance and --run. Derivatives of
-components are backward differences where --nuisance has none. --out takes .npy or .csv, frames x tokens.`,
+Signals are text (one row per frame), .npy, or all in one HDF5 file with --nuisance and --run.
+Missing derivatives of components in --nuisance are computed as backward differences. --out takes .npy
+or .csv, [frames,tokens].`,
 		Example: `  torchpe data hcp clean --data run1.ptseries.nii --motion Movement_Regressors.txt \
     --wm wm.txt --ventricles csf.txt --out run1.npy
   torchpe data hcp clean --data run1.csv --nuisance 100307_nuisanceRegressors.h5 \
     --run rfMRI_REST1_RL --out run1.npy`,
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.data, "data", "", "file with the parcellated series of one run, no frames dropped")
+	fl.StringVar(&f.data, "data", "", "file with the parcellated series of one run, with no frames dropped")
 	f.source.add(fl, "modules", "subject")
 	for _, signal := range []struct {
 		to          *string
 		flag, usage string
 	}{
 		{&f.files.Motion, "motion",
-			"6 motion parameters a frame, or 12 with their derivatives as in HCP's Movement_Regressors.txt"},
-		{&f.files.WhiteMatter, "wm", "5 aCompCor components of white matter a frame"},
-		{&f.files.Ventricles, "ventricles", "5 aCompCor components of the ventricles a frame"},
+			"6 motion parameters per frame, or 12 with their derivatives as in HCP's Movement_Regressors.txt"},
+		{&f.files.WhiteMatter, "wm", "5 aCompCor components of white matter per frame"},
+		{&f.files.Ventricles, "ventricles", "5 aCompCor components of the ventricles per frame"},
 	} {
 		fl.StringVar(signal.to, signal.flag, "", signal.usage)
 	}
@@ -167,7 +167,7 @@ components are backward differences where --nuisance has none. --out takes .npy 
 		"HDF5 file with all signals of its runs (motionParams, aCompCor_WM, ...)")
 	fl.StringVar(&f.files.Run, "run", "", "the run in --nuisance, such as rfMRI_REST1_RL")
 	f.options = hcp.DefaultCleanOptions()
-	fl.IntVar(&f.options.Drop, "drop", f.options.Drop, "frames at the start that are not used")
+	fl.IntVar(&f.options.Drop, "drop", f.options.Drop, "frames to drop at the start")
 	fl.BoolVar(&f.options.ZScore, "zscore", f.options.ZScore, "scale each parcel's residual to mean 0 and SD 1")
 	f.to.add(cmd, "file to write, .npy or .csv")
 	require(cmd, "data", "out")
@@ -210,17 +210,16 @@ func (f *cleanFlags) run(*call) (r result, err error) {
 	r.print = printf("%s: %d frames of %d parcels; %d signals, rank %d, solved by %s\n", f.to.path, frames, parcels,
 		len(cleaned.Columns), cleaned.Rank, cleaned.Method)
 	if names != nil && strings.HasSuffix(f.to.path, ".npy") {
-		r.notes = append(r.notes, "a .npy file has no names of parcels: write .csv to keep them")
+		r.notes = append(r.notes, "a .npy file cannot hold names of parcels: write .csv to keep them")
 	}
 	if len(cleaned.Constant) > 0 {
-		r.notes = append(r.notes, "left out, because they do not vary: "+strings.Join(cleaned.Constant, ", "))
+		r.notes = append(r.notes, "left out as constant: "+strings.Join(cleaned.Constant, ", "))
 	}
 	r.notes = append(r.notes, cleaned.Notes...)
 	return r, nil
 }
 
-// readSeries returns the series as parcels x frames, and the names of parcels where the file has
-// them.
+// readSeries returns the series [parcels,frames], and the names of parcels if the file has them.
 func (f *cleanFlags) readSeries() (hcp.Matrix, []string, error) {
 	o, err := f.source.s.Options(series.CorticalParcels)
 	if err != nil {

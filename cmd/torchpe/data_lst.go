@@ -16,10 +16,10 @@ func newLSTCommand() *cobra.Command {
 		Short: "Puzzles of the Latin Square Task",
 		Long: `Puzzles of the Latin Square Task (LST).
 
-A puzzle is a 4x4 grid with symbols 1-4, none twice in a row or column, blanks, and one probe whose
-symbol is asked for; --side selects grids of 3 to 8 rows with as many symbols. Its condition is the
-number of rows and columns that must be considered together: 1, 2 or 3 (in files: Binary, Ternary,
-Quaternary).
+A puzzle is a 4x4 grid with symbols 1-4, none twice in a row or column, blanks, and one probe: the
+cell whose symbol is to be found. --side selects grids of 3 to 8 rows with as many symbols. The
+condition of a puzzle is the number of rows and columns that must be considered together: 1, 2 or 3
+(in files: Binary, Ternary, Quaternary).
 
 Files are CSV with the columns ID, LST_num, condition, puzzles, solutions; a puzzle is
 16 digits row by row: 0 blank, 1-4 symbol, 5 probe (of side N: 0, 1-N, N+1). ID and
@@ -42,17 +42,16 @@ func newLSTGenerateCommand() *cobra.Command {
 		Short: "Write a new training and validation set",
 		Long: `Write a new training pool (DIR/train.csv) and validation set (DIR/validation.csv).
 
-A third of each set is of each condition; answers and probe cells are balanced; all
-puzzles are distinct. A validation puzzle needs as many rows and columns as its condition
-says, as the published ones do; a fifth of the training puzzles called 3-vector needs only
-two, as in the published files. Every training puzzle has a Jaccard dissimilarity above 0.8 to
-every validation puzzle, and none is isomorphic to one (rows or columns permuted, transposed,
-symbols renamed). The same flags give the same bytes. The default size takes about a second.
-With many more validation puzzles hardly any grid is dissimilar to all of them, and the command
-fails with a message.
+A third of each set is of each condition; answers and probe cells are balanced; all puzzles are
+distinct. A validation puzzle needs as many rows and columns as its condition says, like the
+published ones; a fifth of the training puzzles called 3-vector need only two, as in the published
+files. Every training puzzle has a Jaccard dissimilarity above 0.8 to every validation puzzle, and
+none is isomorphic to one (rows or columns permuted, transposed, symbols renamed). The same flags give
+the same bytes. The default size takes about a second. With many more validation puzzles, hardly any
+grid is dissimilar to all of them, and the command returns an error.
 
-Puzzles of another --side have the same rules and the same share of given cells; isomorphism is
-not checked there. "torchpe train --lst-side" reads them, and without files generates such a set.`,
+Puzzles of another --side have the same rules and the same share of given cells; isomorphism is not
+checked for them. "torchpe train --lst-side" reads them, and generates such a set without files.`,
 		Example: `  torchpe data lst generate --out puzzles
   torchpe data lst generate --out puzzles --seed 7 --train 30000
   torchpe data lst generate --out five --side 5`,
@@ -61,9 +60,9 @@ not checked there. "torchpe train --lst-side" reads them, and without files gene
 	fl.Uint64Var(&f.seed, "seed", 0, "seed, 0 to 2^64-1")
 	fl.Var(bounded{&o.Side, lst.Side - 1, 2 * lst.Side}, "side", "rows and columns of a puzzle, 3 to 8")
 	fl.Var(bounded{&o.Train, 1, lst.MaxPuzzles}, "train",
-		"training puzzles; training later holds out a tenth of them as the IID test set")
+		"training puzzles; train holds out a tenth of them as the IID test set")
 	fl.Var(bounded{&o.Validation, 1, lst.MaxPuzzles}, "validation", "validation puzzles")
-	f.to.add(cmd, "folder to write to, made if missing")
+	f.to.add(cmd, "folder to write to, created if missing")
 	require(cmd, "out")
 	return leaf(cmd, f.run, &f.to)
 }
@@ -85,7 +84,7 @@ func (f *lstGenerateFlags) run(*call) (r result, err error) {
 	}
 	g := lstGenerated{f.to.file(f.to.files[0]), f.to.file(f.to.files[1]), f.seed, o.Side, lst.Check(train, validation)}
 	if err := g.Report.Err(); err != nil {
-		return r, fmt.Errorf("the generated set fails its own check, nothing was written: please report this: %w", err)
+		return r, fmt.Errorf("the generated set fails its own check, so nothing was written; report this: %w", err)
 	}
 	if err := os.MkdirAll(f.to.path, 0o777); err != nil {
 		return r, fmt.Errorf("--out: %w", err)
@@ -104,15 +103,15 @@ func newLSTCheckCommand() *cobra.Command {
 	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "check [TRAIN_FILE...] --validation FILE",
-		Short: "Check puzzles and the distance of training to validation set",
-		Long: `Check that every puzzle can be solved by the rules of its claimed condition and has the
-claimed answer, and how near the training puzzles come to the validation puzzles.
-Without files, check the generated default set.
+		Short: "Check puzzles, and the distance between training and validation set",
+		Long: `Check that every puzzle can be solved by the rules of its claimed condition and has the claimed
+answer, and how close the training puzzles come to the validation puzzles. Without files, check the
+generated default set.
 
 The exit code is 1 if a file cannot be read, a puzzle is not valid, or an answer is wrong.
-These are only reported: duplicates, wrong condition labels, training puzzles that are
-isomorphic to a validation puzzle, and puzzles called 3-vector that two rows or columns
-decide, which the rules of the labels do not know.`,
+Other faults are only reported: duplicates, wrong condition labels, training puzzles isomorphic to a
+validation puzzle, and puzzles called 3-vector that two rows or columns decide, which the rules of
+the labels do not detect.`,
 		Example: `  torchpe data lst check
   torchpe data lst check --json --validation validation.csv train.csv
   torchpe data lst check --validation puzzle_data_original.csv generated_puzzle_data_*_dist80.csv`,
@@ -123,7 +122,7 @@ decide, which the rules of the labels do not know.`,
 	return leaf(cmd, func(c *call) (r result, err error) {
 		if (validation == "") != (len(c.args) == 0) {
 			return r,
-				usagef("--validation names the validation puzzles, and TRAIN_FILE the training puzzles: give both")
+				usagef("--validation holds the validation puzzles, and TRAIN_FILE the training puzzles: give both")
 		}
 		train, held, err := lstSets(c.args, validation, seed)
 		if err != nil {

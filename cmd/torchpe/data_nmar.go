@@ -20,15 +20,15 @@ func newNMARCommand() *cobra.Command {
 		Long: `Nonlinear multivariate autoregressive network (NMAR) of the paper's appendix A.4:
 each node depends on its own past, strongly on nodes of its module, weakly on others.
 
-As printed in the paper the process diverges. By default the autoregressive weights are
-divided by the number of lags, which bounds their sum and with it the process; --scale
-takes any other factor. Networks larger than the paper's 15 nodes in 3 modules would diverge
-too, because a node's couplings add up: in a module of m > 5 nodes, couplings within it are
-multiplied by 4/(m-1); where more than 10 nodes are in other modules, couplings between modules
-are multiplied by 10/(nodes-m). Their expected sums are then the paper's.
+As printed in the paper, the process diverges. By default the autoregressive weights are divided by
+the number of lags, which bounds their sum and so the process; --scale takes any other factor.
+Networks larger than the paper's 15 nodes in 3 modules would also diverge, because a node's couplings
+add up. In a module of m > 5 nodes, couplings within it are therefore multiplied by 4/(m-1); with
+more than 10 nodes in other modules, couplings between modules are multiplied by 10/(nodes-m). Their
+expected sums are then the paper's.
 
-The nodes, named by module, come in an order drawn from the seed: an encoding of positions
-on a line would be modular by itself if the nodes of a module were neighbours.`,
+The nodes are named by module but come in an order drawn from the seed: an encoding of positions on a
+line would be modular by itself if the nodes of a module were neighbours.`,
 	}, newNMARShowCommand(), newNMARGenerateCommand())
 }
 
@@ -43,11 +43,11 @@ func (f *nmarFlags) add(cmd *cobra.Command) {
 	f.options = nmar.DefaultOptions()
 	fl, o := cmd.Flags(), &f.options
 	fl.IntVar(&o.Nodes, "nodes", o.Nodes, "nodes")
-	fl.IntVar(&o.Modules, "modules", o.Modules, "modules, of sizes that differ by at most one")
+	fl.IntVar(&o.Modules, "modules", o.Modules, "modules, whose sizes differ by at most one")
 	fl.IntVar(&o.Frames, "frames", o.Frames, "time points")
-	fl.IntVar(&o.Lags, "lags", o.Lags, "time points of its own past that a node depends on")
+	fl.IntVar(&o.Lags, "lags", o.Lags, "past time points of its own that a node depends on")
 	fl.Float64Var(&o.Noise, "noise", o.Noise, "standard deviation of the noise")
-	fl.Float64Var(&o.Scale, "scale", o.Scale, "factor on the autoregressive weights; 0 = one over the lags")
+	fl.Float64Var(&o.Scale, "scale", o.Scale, "factor on the autoregressive weights; 0 = 1/lags")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed, 0 to 2^64-1 (train calls it --data-seed)")
 }
 
@@ -68,19 +68,18 @@ func newNMARGenerateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate --out DIR",
 		Short: "Write the series and the modules of a simulated network",
-		Long: `Write DIR/series.csv, with a row for each time point and a column for each node under its name, in
-their drawn order, and DIR/modules.csv with the module of each node. The same flags give the
-same bytes.`,
+		Long: `Write DIR/series.csv, with one row per time point and one column per node, named and in their drawn
+order, and DIR/modules.csv with the module of each node. The same flags give the same bytes.`,
 		Example: `  torchpe data nmar generate --out network
   torchpe data nmar generate --out large --nodes 360 --modules 12 --frames 5000`,
 	}
 	f.add(cmd)
-	f.to.add(cmd, "folder to write to, made if missing")
+	f.to.add(cmd, "folder to write to, created if missing")
 	require(cmd, "out")
 	return leaf(cmd, f.run, &f.to)
 }
 
-// run simulates the network, writes what the flags ask for, and describes the network.
+// run simulates the network, writes its files if asked to, and describes it.
 func (f *nmarFlags) run(*call) (r result, err error) {
 	if err := f.options.Validate(); err != nil {
 		return r, usageError{err}
@@ -112,8 +111,8 @@ func (f *nmarFlags) describe(s *nmar.Simulation) (r result) {
 	stable := "yes"
 	if !sum.Stable {
 		stable = "no"
-		r.notes = []string{fmt.Sprintf("the network is not stable, and the means of its nodes are far from 0: "+
-			"lower --scale from %.4g, or leave it out for one over the lags, %.4g", o.Scale, 1/float64(o.Lags))}
+		r.notes = []string{fmt.Sprintf("the network is unstable: the means of its nodes are far from 0; "+
+			"lower --scale from %.4g, or leave it out for 1/lags, %.4g", o.Scale, 1/float64(o.Lags))}
 	}
 	r.value = struct {
 		Nodes          int             `json:"nodes"`
@@ -126,7 +125,7 @@ func (f *nmarFlags) describe(s *nmar.Simulation) (r result) {
 		Stable         bool            `json:"stable"`
 		Mean           [2]float64      `json:"mean"` // smallest and largest over the nodes
 		SD             [2]float64      `json:"sd"`
-		Within         analysis.Number `json:"correlation_within"` // null where no two nodes are in one module
+		Within         analysis.Number `json:"correlation_within"` // null if no two nodes share a module
 		Between        analysis.Number `json:"correlation_between"`
 		Order          []string        `json:"order"`         // of the nodes, drawn from the seed
 		ModuleOf       []int           `json:"order_modules"` // of each of these

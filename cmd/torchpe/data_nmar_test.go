@@ -84,7 +84,7 @@ func TestNMARStability(t *testing.T) {
 		{"--modules 1", true, true, false, ""},
 		{"--modules 15", true, false, true, ""},
 		{"--scale 0.6", false, true, true,
-			"lower --scale from 0.6, or leave it out for one over the lags, 0.3333"},
+			"lower --scale from 0.6, or leave it out for 1/lags, 0.3333"},
 	} {
 		line := "data nmar show --frames 300 " + test.flags
 		var got struct {

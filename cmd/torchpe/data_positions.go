@@ -24,15 +24,16 @@ func newDataPositionsCommand() *cobra.Command {
 	f := positionsFlags{method: pe.GradientsInit, to: destination{path: "positions.csv"}}
 	cmd := &cobra.Command{
 		Use:   "positions",
-		Short: "Find where tokens lie from training samples",
-		Long: `Compute positions of the tokens of masked prediction from the correlations of their training samples. The
-file is for --positions, so that encodings of space and coordinates can be compared with learned ones.
+		Short: "Find the places of tokens from training samples",
+		Long: `Compute positions of the tokens of masked prediction from the correlations of their training samples.
+The file is for --positions, so that encodings of space and coordinates can be compared with learned
+ones.
 
-  gradients  diffusion map of the correlations, as BrainSpace has it, with exact eigenvectors
+  gradients  diffusion map of the correlations, as in BrainSpace but with exact eigenvectors
   mds        coordinates of least stress, whose distances approximate 1 - r
 
-The samples that "torchpe train" holds out with the same flags (whole subjects, the end of runs) are
-not used.`,
+Samples that "torchpe train" holds out with the same flags (whole subjects, the end of runs) are not
+used.`,
 		Example: `  torchpe data positions --task fmri --data rest/ --modules rest/modules.csv --dims 3 --out gradients.csv
   torchpe train --task fmri --data rest/ --modules rest/modules.csv --positions gradients.csv --pe rope-3d`,
 	}

@@ -14,8 +14,8 @@ func newSequenceCommand() *cobra.Command {
 	return parent(&cobra.Command{
 		Use:   "sequence",
 		Short: "Formal-language tasks of any length",
-		Long: `Formal-language tasks of any length (Delétang et al. 2023, Ruoss et al. 2023), which torchpe train
---task sequence trains on short inputs and measures on longer ones.`,
+		Long: `Formal-language tasks of any length (Delétang et al. 2023, Ruoss et al. 2023). "torchpe train
+--task sequence" trains on short inputs and measures on longer ones.`,
 	}, newSequenceListCommand(), newSequenceShowCommand())
 }
 

@@ -16,7 +16,7 @@ import (
 	"torchpe/train/sweep"
 )
 
-// demoFlags holds the flags of "torchpe demo", which is a sweep of its own preset.
+// demoFlags holds the flags of "torchpe demo", a sweep of the preset demo.
 type demoFlags struct {
 	sweepFlags
 	lst, fidelity string
@@ -29,22 +29,22 @@ func newDemoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show in minutes that learned encodings generalise when they start small",
-		Long: `Train four small models, two seeds with a learned positional encoding that starts at σ = 2 and two that
-start at 0.2, side by side, each until it answers .95 of its training puzzles right or the epochs are
-over. Then print training, IID and validation accuracy, say whether the models that start small are right
-more often on puzzles unlike those of training, and draw the accuracies against epoch as OUT/accuracy.pdf
-and .png.
+		Long: `Train four small models side by side, two seeds with a learned positional encoding that starts at
+σ = 2 and two that start at 0.2, each until it solves .95 of its training puzzles or the epochs are
+over. Then print training, IID and validation accuracy, say whether the models that start small solve
+more puzzles unlike those of training, and draw the accuracies against epoch as OUT/accuracy.pdf and
+.png.
 
-OUT is an ordinary sweep, of the preset demo: torchpe sweep status OUT says how far it is. The same command
-continues a demo that was stopped.`,
+OUT is an ordinary sweep of the preset demo: torchpe sweep status OUT shows its progress. The same
+command continues a stopped demo.`,
 		Example: `  torchpe demo
   torchpe demo --lst puzzles --out demo-published`,
 	}
 	fl := cmd.Flags()
 	f.to.add(cmd, "directory to write to")
-	fl.StringVar(&f.lst, "lst", "", "folder with the published puzzles, or with those of torchpe data lst "+
-		"generate; default: generated")
-	fl.Var(bounded{&f.epochs, 1, math.MaxInt}, "epochs", "passes over the training set, at most")
+	fl.StringVar(&f.lst, "lst", "", "folder with the published puzzles, or those of torchpe data lst "+
+		"generate (default: generated here)")
+	fl.Var(bounded{&f.epochs, 1, math.MaxInt}, "epochs", "maximum passes over the training set")
 	fl.Var(choice{&f.fidelity, readings}, "fidelity", "reading of the paper: code or text")
 	f.launch.addLocal(fl)
 	f.launch.failFast, f.launch.says = true, true
@@ -59,11 +59,11 @@ func demoPreset() sweep.Spec {
 	return preset.Spec
 }
 
-// demoEpochs returns the number of epochs of a demo, unless another is asked for.
+// demoEpochs returns the default number of epochs of a demo.
 func demoEpochs() int {
 	axes := demoPreset().Parts[0].Axes
 	at := slices.IndexFunc(axes, func(a sweep.Axis) bool { return a.Flag == "epochs" })
-	n, _ := strconv.Atoi(axes[at].Values[0]) // a number: it was trained
+	n, _ := strconv.Atoi(axes[at].Values[0]) // never fails: the preset has a number
 	return n
 }
 
@@ -90,14 +90,14 @@ func (f *demoFlags) run(c *call) (r result, err error) {
 	all := study.Result()
 	return result{value: all, print: func(w io.Writer) {
 		printMembers(w, config.FindTask("lst"), all)
-		fmt.Fprintf(w, "Accuracy, chance 0.25, of models that trained until %s, for %s at most; %s.\n%s\n",
+		fmt.Fprintf(w, "Accuracy (chance 0.25) of models trained until %s, for at most %s; %s.\n%s\n",
 			all.Members[0].Fit.Criterion, wording.Count(f.epochs, "epoch"), puzzles, study.Answer(demoEpochs()))
-		fmt.Fprintf(w, "Figure: %s and .png (%.0f s in all)\n", f.to.file("accuracy.pdf"),
+		fmt.Fprintf(w, "Figure: %s and .png (%.0f s in total)\n", f.to.file("accuracy.pdf"),
 			time.Since(start).Seconds())
 	}}, nil
 }
 
-// configs returns the configurations to train. It fails where the sweep in OUT has other runs.
+// configs returns the configurations to train. It returns an error if the sweep in OUT has other runs.
 func (f *demoFlags) configs() ([][]byte, error) {
 	axes := []sweep.Axis{{Flag: "fidelity", Values: []string{f.fidelity}},
 		{Flag: "epochs", Values: []string{strconv.Itoa(f.epochs)}}}

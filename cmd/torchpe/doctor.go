@@ -42,9 +42,9 @@ func printSystem(w io.Writer, s torchpe.System) {
 	line("libtorch", "%s (the shim was built against %s)", s.LibtorchRunning, s.LibtorchBuilt)
 	if s.CUDA {
 		line("CUDA", "yes, %d GPUs, %s", len(s.GPUs), map[bool]string{true: "torchpe's own kernels",
-			false: "libtorch's operators alone"}[s.CUDAKernels])
+			false: "only libtorch's operators"}[s.CUDAKernels])
 		if !s.CUDABF16 {
-			line("", "--precision bf16 is rounded float32, and no faster: the shim was built without cuBLAS's headers")
+			line("", "--precision bf16 is rounded float32, not faster: the shim was built without cuBLAS's headers")
 		}
 	} else {
 		line("CUDA", "no: %s", s.CUDAReason)
@@ -60,7 +60,7 @@ func printSystem(w io.Writer, s torchpe.System) {
 		line("", "kernel %s", s.BLASKernel)
 	}
 	if s.BLASRepair != "" {
-		line("", "put right on start: %s", s.BLASRepair)
+		line("", "corrected at start: %s", s.BLASRepair)
 	}
 	line("kernels", "torchpe's own loops use %s", s.FusedKernels)
 	line("threads", "%d by default; `train` measures how many help, --threads overrides", s.Threads)

@@ -32,7 +32,7 @@ const (
 	exitTerminated  = 143
 )
 
-// exitCodes says what each exit code means; docs/command-line.md has the same table.
+// exitCodes has the meaning of each exit code; docs/command-line.md has the same table.
 var exitCodes = []struct {
 	code  int
 	means string
@@ -66,7 +66,7 @@ func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// begunError marks an error of a command that had begun. Any other error is cobra's, of the command line.
+// begunError marks an error of a command that had begun. Any other error is from cobra, about the command line.
 type begunError struct{ error }
 
 func (e begunError) Unwrap() error { return e.error }
@@ -94,7 +94,7 @@ type interruptedError struct {
 
 func (e interruptedError) Error() string { return e.msg }
 
-// taskError marks an error of a task of a sweep, which has its own record: it is never one of usage.
+// taskError marks an error of a task of a sweep, which has its own record: it is never a usage error.
 type taskError struct{ error }
 
 // exitCode maps an error of a command to the program's exit code.
@@ -132,13 +132,13 @@ func isUsage(err error) bool {
 	return errors.As(err, new(usageError)) || errors.As(err, new(*train.ConfigError))
 }
 
-// isDiskFull reports whether an error is of a disk, a quota or a limit on files that is used up.
+// isDiskFull reports whether an error means that a disk, a quota or a limit on file sizes is used up.
 func isDiskFull(err error) bool {
 	return errors.As(err, new(*runlog.SpaceError)) || errors.Is(err, syscall.ENOSPC) ||
 		errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
-// plainWords replaces what cobra and Go's library say by words for readers who know neither.
+// plainWords replaces messages of cobra and Go's library with words for readers who know neither.
 var plainWords = []struct {
 	pattern *regexp.Regexp
 	words   string
@@ -146,7 +146,7 @@ var plainWords = []struct {
 	{regexp.MustCompile(`\b(?:l?stat|open|openat|fdopendir) (\S+): ` +
 		`(no such file or directory|permission denied|not a directory)`), "$1: $2"},
 	{regexp.MustCompile(`strconv\.Parse\w+: parsing ("[^"]*"): (?:invalid syntax|value out of range)`),
-		"$1 is no number that fits"},
+		"$1 is not a number that fits"},
 	{regexp.MustCompile(`^invalid argument (".*?") for "(?:-., )?(--[^"]+)" flag: `), "$2 $1: "},
 }
 
@@ -159,7 +159,7 @@ var groupWords = []struct {
 	{regexp.MustCompile(`^required flag\(s\) (.*) not set`), "missing: %s", " and "},
 	{regexp.MustCompile(`^at least one of the flags in the group \[(.*)\] is required`), "missing: %s", " or "},
 	{regexp.MustCompile(`none of the others can be; \[(.*)\] were all set`),
-		"%s exclude one another: give one", " and "},
+		"%s exclude each other: give one", " and "},
 	{regexp.MustCompile(`^if any flags in the group \[(.*)\] are set they must`),
 		"%s go together: give all or none", " and "},
 }
@@ -179,8 +179,8 @@ func plainText(err error) string {
 	return text
 }
 
-// execute runs the command line. It returns the error in plain words, and after a mistake on the command
-// line the command that has help.
+// execute runs the command line. It returns the error in plain words; after a mistake on the command line, the
+// message names the command whose help to read.
 func execute(root *cobra.Command) (message string, err error) {
 	cmd, err := root.ExecuteC()
 	if err == nil {
@@ -194,13 +194,13 @@ func execute(root *cobra.Command) (message string, err error) {
 	return message, err
 }
 
-// surviveClosedOutput makes writing to a pipe that nobody reads an error: without it the Go runtime
-// ends the program, as `torchpe train 2>&1 | head` would in the middle of training.
+// surviveClosedOutput turns writing to a closed pipe into an error. Without it the Go runtime ends the program,
+// for example in the middle of training in `torchpe train 2>&1 | head`.
 func surviveClosedOutput() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// untilSignal returns a context that ends with the first SIGINT, SIGTERM, SIGHUP or SIGUSR1, and a
-// function that gives the exit code for it. The second signal ends the process at once. Signals
-// that were ignored at the start, such as SIGHUP under nohup, stay so.
+// untilSignal returns a context that ends with the first SIGINT, SIGTERM, SIGHUP or SIGUSR1, and a function
+// that returns the exit code for it. The second signal ends the process at once. Signals that were ignored at
+// the start, such as SIGHUP under nohup, stay ignored.
 func untilSignal(w io.Writer) (context.Context, func() int) {
 	ctx, cancel := context.WithCancel(context.Background())
 	code := make(chan int, 1)
@@ -213,7 +213,7 @@ func untilSignal(w io.Writer) (context.Context, func() int) {
 	go func() {
 		c := signalCode(<-signals)
 		code <- c
-		fmt.Fprintln(w, "torchpe: finishing the step and saving; once more stops at once")
+		fmt.Fprintln(w, "torchpe: finishing the step and saving; a second signal stops at once")
 		cancel()
 		os.Exit(signalCode(<-signals))
 	}()

@@ -22,12 +22,12 @@ func newExportCommand() *cobra.Command {
   model.safetensors  its state dict, without the optimizer's state
   config.json        the settings of model.py and of the run
   model.py           the model with its positional encoding, in one file that needs PyTorch 1.13
-                     or later and nothing else; its head explains shapes, tokens and answers
+                     or later and nothing else; its docstring explains shapes, tokens and answers
 
-"python3 DIR/model.py" compares its output with that of torchpe. "torchpe import" makes a
-run of the folder again, also after its weights were trained further. All encodings can be exported,
-and stacks of them. A run of masked prediction or of a text needs its data; models of sequences take
-inputs of the longest length of training.`,
+"python3 DIR/model.py" compares its output with that of torchpe. "torchpe import" turns the folder back
+into a run, also after further training of its weights. All encodings can be exported, and stacks of
+them. Export of masked prediction or of a text needs the run's data; models of sequences take inputs of
+the longest training length.`,
 		Example: `  torchpe export runs/first --out twin
   torchpe export runs/first --member 2 --out twin2`,
 	}
@@ -54,20 +54,20 @@ inputs of the longest length of training.`,
 }
 
 func newImportCommand() *cobra.Command {
-	to := destination{files: []string{}} // the run directory checks itself
+	to := destination{files: []string{}} // the run directory has its own check
 	cmd := &cobra.Command{
 		Use:   "import DIR --out RUN",
-		Short: "Make a run of an exported model, also after more training in PyTorch",
-		Long: `Make a finished run of a folder that "torchpe export" has written, with the weights that its
+		Short: "Turn an exported model into a run, also after more training in PyTorch",
+		Long: `Turn a folder that "torchpe export" has written into a finished run, with the weights that its
 model.safetensors has now: the same configuration and data, measured as at the end of training, with
-tables and attention for "torchpe analyze" and "torchpe report". Training in PyTorch leaves no trace:
-the run has as many steps as at its export, and its environment.json names the source of the
-weights; training loss and accuracy of puzzles are those over all training puzzles, without dropout.
+tables and attention for "torchpe analyze" and "torchpe report". How the model was trained in PyTorch
+is not known: the run has as many steps as at its export, and its environment.json names the source
+of the weights; training loss and accuracy on puzzles are over all training puzzles, without dropout.
 
-The command names tensors that are missing, unexpected, of another shape, not of floating-point
-numbers, or with a number whose square is not finite in the run's precision, and writes nothing. It
-also refuses weights with which the output for a sample is not finite, and a member that diverged.
-The directory becomes a run once all is written: after a kill, the same command starts again.`,
+The command writes nothing and names the tensors if any are missing, unexpected, of another shape, not
+of floating-point numbers, or have a number whose square is not finite in the run's precision. It also
+refuses weights that give a sample an output that is not finite, and a member that diverged. The
+directory becomes a run only when all is written; after a kill, repeat the command.`,
 		Example: `  torchpe import twin --out runs/tuned
   torchpe analyze map runs/tuned`,
 	}

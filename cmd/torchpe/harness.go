@@ -44,15 +44,15 @@ func (c *call) noteAll(texts []string) {
 	}
 }
 
-// quietFlag declares --quiet, and quiet reports whether it is given.
+// quietFlag declares --quiet, and quiet reports whether it was given.
 func quietFlag(fl *pflag.FlagSet) { fl.Bool("quiet", false, "print no progress") }
 
 func (c *call) quiet() bool {
-	quiet, _ := c.Flags().GetBool("quiet") // false where there is no such flag
+	quiet, _ := c.Flags().GetBool("quiet") // false if there is no such flag
 	return quiet
 }
 
-// progress returns the writer for progress: nothing is shown with --quiet.
+// progress returns the writer for progress, which is discarded with --quiet.
 func (c *call) progress() io.Writer {
 	if c.quiet() {
 		return io.Discard
@@ -75,18 +75,17 @@ func printf(format string, args ...any) func(io.Writer) {
 	return func(w io.Writer) { fmt.Fprintf(w, format, args...) }
 }
 
-// leaf completes a command that does something: its arguments are those that its usage line names,
-// --json prints its result as JSON, and run computes the result. The destinations are checked before
-// run is called.
+// leaf completes a command that does something. Its usage line defines the arguments, --json prints the result
+// as JSON, and run computes the result. The destinations are checked before run is called.
 func leaf(cmd *cobra.Command, run func(*call) (result, error), to ...*destination) *cobra.Command {
 	cmd.Flags().Bool("json", false, "print as JSON")
 	return action(cmd, run, to...)
 }
 
-// tabled completes a command whose result is a table, as leaf does: --csv writes the table as CSV, and
-// where no person reads the output it is printed so.
+// tabled completes a command whose result is a table, like leaf. --csv writes the table as CSV; output that is
+// not for people is CSV too.
 func tabled(cmd *cobra.Command, run func(*call) (result, error), to ...*destination) *cobra.Command {
-	csv := cmd.Flags().String("csv", "", "write the table to this file as CSV; - prints it, as a pipe gets it")
+	csv := cmd.Flags().String("csv", "", "write the table to this file as CSV; - prints it, as for a pipe")
 	leaf(cmd, func(c *call) (result, error) {
 		if strings.HasPrefix(*csv, "--") {
 			return result{}, usagef("--csv %s: want a file, or - to print the table", *csv)
@@ -111,7 +110,7 @@ func tabled(cmd *cobra.Command, run func(*call) (result, error), to ...*destinat
 	return cmd
 }
 
-// action completes a command as leaf does, without --json.
+// action completes a command like leaf, without --json.
 func action(cmd *cobra.Command, run func(*call) (result, error), to ...*destination) *cobra.Command {
 	if cmd.Args == nil {
 		cmd.Args = argumentsOf(cmd)
@@ -125,7 +124,7 @@ func action(cmd *cobra.Command, run func(*call) (result, error), to ...*destinat
 	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c := &call{Command: cmd, args: args, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()}
-		c.json, _ = cmd.Flags().GetBool("json") // false where there is no such flag
+		c.json, _ = cmd.Flags().GetBool("json") // false if there is no such flag
 		for _, d := range to {
 			if err := d.check(); err != nil {
 				return err
@@ -143,7 +142,7 @@ func action(cmd *cobra.Command, run func(*call) (result, error), to ...*destinat
 	return cmd
 }
 
-// decimal is a whole number of a flag, read as settings are: 010 is ten, which pflag would read as eight.
+// decimal is a whole number of a flag, read like settings: 010 is ten, which pflag would read as eight.
 type decimal struct{ pflag.Value }
 
 func (d decimal) Set(text string) error {
@@ -154,8 +153,8 @@ func (d decimal) Set(text string) error {
 	return d.Value.Set(n.String())
 }
 
-// ofInput marks all errors of run as mistakes of the user: what it does depends on its flags, and on the files
-// that they name, alone.
+// ofInput marks all errors of run as mistakes of the user. run must depend only on its flags and the files that
+// they name.
 func ofInput(run func(*call) (result, error)) func(*call) (result, error) {
 	return func(c *call) (result, error) {
 		r, err := run(c)
@@ -182,14 +181,14 @@ func (c *call) show(r result) error {
 	return r.err
 }
 
-// parent completes a command that only holds others: alone it shows its help.
+// parent completes a command that only holds others: without a subcommand it shows its help.
 func parent(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	cmd.Args, cmd.RunE = noArguments, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.AddCommand(commands...)
 	return cmd
 }
 
-// noArguments refuses arguments. One of a command that holds others is a mistyped name.
+// noArguments returns an error for arguments. For a command that holds others, an argument is a mistyped name.
 func noArguments(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -205,8 +204,8 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q%s", args[0], hint)
 }
 
-// argumentsOf returns a check of the arguments that a usage line names: NAME is one argument, NAME...
-// one or more, and brackets make it optional. A flag and its value are no arguments.
+// argumentsOf returns a check of the arguments in a usage line: NAME is one argument, NAME... one or more, and
+// brackets make it optional. A flag and its value are not arguments.
 func argumentsOf(cmd *cobra.Command) cobra.PositionalArgs {
 	var names []string
 	least, most := 0, 0
@@ -242,11 +241,11 @@ func argumentsOf(cmd *cobra.Command) cobra.PositionalArgs {
 	}
 }
 
-// require makes flags necessary and says so in their help.
+// require makes flags mandatory and says so in their help.
 func require(cmd *cobra.Command, flags ...string) {
 	for _, name := range flags {
 		cmd.Flags().Lookup(name).Usage += " (required)"
-		_ = cmd.MarkFlagRequired(name) // fails for unknown flags alone
+		_ = cmd.MarkFlagRequired(name) // fails only for unknown flags
 	}
 }
 
@@ -316,12 +315,12 @@ func (n orAuto) Set(text string) error {
 	return nil
 }
 
-// destination is --out with --force: a file, or some files of a folder, that a command writes.
+// destination is --out with --force: a file, or files in a folder, that a command writes.
 type destination struct {
-	path    string   // first its default
-	force   bool     // first whether existing files are replaced without --force
-	endings []string // of the file; nil where --out is a folder
-	files   []string // in the folder
+	path    string   // initially the default
+	force   bool     // initially whether existing files are replaced without --force
+	endings []string // of the file; nil if --out is a folder
+	files   []string // names in the folder
 }
 
 func (d *destination) add(cmd *cobra.Command, usage string) {
@@ -337,8 +336,7 @@ func (d *destination) holding(body func(io.Writer) error) []atomicfile.File {
 	return []atomicfile.File{{Path: d.path, Body: body}}
 }
 
-// check returns an error for a file of an unknown kind, and for one that is there and may not be
-// replaced.
+// check returns an error for a file of an unknown kind, and for an existing one that may not be replaced.
 func (d *destination) check() error {
 	if d.path == "" || d.path == "-" {
 		return nil
@@ -366,7 +364,7 @@ func (d *destination) check() error {
 	return nil
 }
 
-// flagError suggests the flag that a mistyped one may mean, or the command where that is mistyped.
+// flagError suggests the flag that a mistyped one may mean, or the command if that is mistyped.
 func flagError(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
 		return noArguments(cmd, args)

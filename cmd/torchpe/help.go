@@ -20,14 +20,14 @@ import (
 // helpGroup is the annotation of a flag that names its heading in the help.
 const helpGroup = "torchpe_group"
 
-// encodingOptions heads the flags that are options of encodings, which pe show lists.
+// encodingOptions is the heading of flags that are options of encodings, which pe show lists.
 const encodingOptions = "options of encodings"
 
-// headFlags puts the flags that have no heading yet below one.
+// headFlags puts the flags without a heading under one.
 func headFlags(fl *pflag.FlagSet, heading string) {
 	fl.VisitAll(func(flag *pflag.Flag) {
 		if flag.Annotations[helpGroup] == nil {
-			_ = fl.SetAnnotation(flag.Name, helpGroup, []string{heading}) // fails for unknown flags alone
+			_ = fl.SetAnnotation(flag.Name, helpGroup, []string{heading}) // fails only for unknown flags
 		}
 	})
 }
@@ -35,13 +35,13 @@ func headFlags(fl *pflag.FlagSet, heading string) {
 // commonFlags is the annotation of a command with the names of its usual flags.
 const commonFlags = "torchpe_usual"
 
-// setCommonFlags makes a command's help show these flags alone, in their order; `--help all` has the rest
-// below them.
+// setCommonFlags makes a command's help show only these flags, in this order; `--help all` lists the rest below
+// them.
 func setCommonFlags(cmd *cobra.Command, names ...string) {
 	cmd.Annotations = map[string]string{commonFlags: strings.Join(names, " ")}
 }
 
-// plainWidth holds the columns of help where there is no terminal.
+// plainWidth is the width of help in columns without a terminal.
 const plainWidth = 100
 
 func helpWidth() int {
@@ -58,8 +58,8 @@ func printHelp(cmd *cobra.Command, args []string) {
 	printUsage(out, cmd, slices.Contains(args, "all"))
 }
 
-// printUsage prints how a command is called, its commands, examples and flags: the usual ones first,
-// which are those without a heading where the command names none.
+// printUsage prints how a command is called, its commands, examples and flags, the common ones first. If the
+// command names none, these are the flags without a heading.
 func printUsage(out io.Writer, cmd *cobra.Command, all bool) {
 	width := helpWidth()
 	fmt.Fprint(out, "Usage:\n")
@@ -89,15 +89,15 @@ func printUsage(out io.Writer, cmd *cobra.Command, all bool) {
 		fmt.Fprintf(out, "\n%s --help all lists all flags.\n", cmd.CommandPath())
 	}
 	if hasOptions {
-		const note = "The options of an encoding are flags, too: torchpe pe show rope lists those of rope."
+		const note = "The options of encodings are flags too: torchpe pe show rope lists those of rope."
 		fmt.Fprintf(out, "\n%s\n", wrapped(note, width))
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(out, "\n%s\n", wrapped(cmd.CommandPath()+" [command] --help says more of a command.", width))
+		fmt.Fprintf(out, "\n%s\n", wrapped(cmd.CommandPath()+" [command] --help describes a command.", width))
 	}
 }
 
-// wrapped wraps the paragraphs of a text again, to a width.
+// wrapped rewraps the paragraphs of a text to a width.
 func wrapped(text string, width int) string {
 	if !slices.ContainsFunc(strings.Split(text, "\n"), func(l string) bool { return len(l) > width }) {
 		return text
@@ -109,11 +109,11 @@ func wrapped(text string, width int) string {
 	return strings.Join(out, "\n\n")
 }
 
-// itemLine splits an indented line: what stands before its text, and the text.
+// itemLine splits an indented line into what precedes its text, and the text.
 var itemLine = regexp.MustCompile(`^( +(?:.* {2,})?)(\S.*)$`)
 
-// wrappedParagraph breaks a paragraph. Each indented line begins an item, and lines indented as far as the
-// text behind the name of an item continue it.
+// wrappedParagraph rewraps a paragraph. Each indented line begins an item. Lines indented as far as the item's
+// text continue it.
 func wrappedParagraph(text string, width int) string {
 	var out []string
 	head, body := "", ""
@@ -140,14 +140,14 @@ func wrappedParagraph(text string, width int) string {
 	return strings.Join(out, "\n")
 }
 
-// hanging prints a text after its head, and its further lines below its first.
+// hanging wraps a text after its head and indents further lines below the first.
 func hanging(head, text string, width int) string {
 	indent := utf8.RuneCountInString(head)
 	return head + strings.Join(table.Wrap(text, width-indent), "\n"+strings.Repeat(" ", indent))
 }
 
-// splitFlags returns the usual flags of a command, in their order, all others but options of encodings, if
-// any, and whether it has such options.
+// splitFlags returns the common flags of a command in their order, all other flags except options of encodings,
+// and whether it has such options.
 func splitFlags(cmd *cobra.Command) (usual, rest []*pflag.Flag, hasOptions bool) {
 	names := strings.Fields(cmd.Annotations[commonFlags])
 	for _, name := range names {
@@ -206,7 +206,7 @@ func usages(flags []*pflag.Flag, width int) string {
 	return shown.FlagUsagesWrapped(width)
 }
 
-// worded is a flag's value whose type is named by a word.
+// worded is a flag's value whose type is shown as a word.
 type worded struct{ pflag.Value }
 
 // Type returns the word. The types of axes, which take several values, end with commas.

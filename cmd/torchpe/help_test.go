@@ -114,7 +114,7 @@ func TestPlainText(t *testing.T) {
 	for given, want := range map[string]string{
 		"lstat nowhere: no such file or directory":                "nowhere: no such file or directory",
 		"--data: stat a/b.csv: no such file or directory":         "--data: a/b.csv: no such file or directory",
-		`line 3: strconv.ParseFloat: parsing "x": invalid syntax`: `line 3: "x" is no number that fits`,
+		`line 3: strconv.ParseFloat: parsing "x": invalid syntax`: `line 3: "x" is not a number that fits`,
 		"open run/x: permission denied: see doctor":               "run/x: permission denied: see doctor",
 		"nothing of these": "nothing of these",
 	} {

@@ -1,7 +1,7 @@
 // Command torchpe trains small transformers that differ only in their positional encoding and shows
-// what each one learned. `torchpe --help` lists its commands. A command is its flags, one call and one
-// result; harness.go declares --json, --csv, --out, --force and --quiet, checks the arguments and prints
-// the result.
+// what each one learned. `torchpe --help` lists its commands. A command consists of its flags, one
+// call and one result; harness.go declares --json, --csv, --out, --force and --quiet, checks the
+// arguments and prints the result.
 package main
 
 import (
@@ -58,7 +58,7 @@ Exit codes:` + exitLines(),
 	root.SetUsageFunc(func(cmd *cobra.Command) error { printUsage(cmd.OutOrStderr(), cmd, false); return nil })
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
-		if cmd.Name() == "completion" { // cobra shows its help for the name of an unknown shell
+		if cmd.Name() == "completion" { // cobra shows its help for an unknown shell
 			parent(cmd)
 		}
 	}

@@ -8,13 +8,13 @@ import (
 	"torchpe/data/array"
 )
 
-// memoryVariable hands --max-memory on to the workers of a sweep.
+// memoryVariable passes --max-memory to the workers of a sweep.
 const memoryVariable = "TORCHPE_MAX_MEMORY"
 
-// memoryFlag is --max-memory, which bounds the memory of the readers of files.
+// memoryFlag is --max-memory, which bounds the memory used to read files.
 type memoryFlag struct{ text string }
 
-// newMemoryFlag returns the flag with the value that the program was started with by another.
+// newMemoryFlag returns the flag with the value passed by a parent process, if any.
 func newMemoryFlag() *memoryFlag {
 	f := new(memoryFlag)
 	if text := os.Getenv(memoryVariable); text != "" {
@@ -28,7 +28,7 @@ func newMemoryFlag() *memoryFlag {
 func (f *memoryFlag) String() string { return f.text }
 func (f *memoryFlag) Type() string   { return "size" }
 
-// Set reads a size. Garbage is collected before the heap is much larger.
+// Set reads a size. It also limits the heap, so that garbage is collected in time.
 func (f *memoryFlag) Set(text string) error {
 	bytes, err := array.ParseBytes(text)
 	if err != nil {

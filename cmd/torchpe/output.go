@@ -18,15 +18,15 @@ import (
 	"torchpe/train/runlog"
 )
 
-// escaped writes text to a file. It replaces control characters, and characters that change the
-// direction of text, by escapes such as \u001b, which JSON also reads: names of columns, variables and
-// files may hold commands for a terminal.
+// escaped writes text to a file. It replaces control characters, and characters that change the direction of
+// text, with escapes such as \u001b, which JSON also reads: names of columns, variables and files may contain
+// terminal commands.
 type escaped struct {
 	file *os.File
-	err  error // the first error of file: main returns it, so no command checks each print
+	err  error // the first error of file; main returns it, so commands need not check each print
 }
 
-// Fd returns the descriptor of the file, which a table asks for the width of the terminal.
+// Fd returns the descriptor of the file, from which a table gets the terminal's width.
 func (e *escaped) Fd() uintptr { return e.file.Fd() }
 
 func (e *escaped) Write(b []byte) (int, error) {
@@ -54,7 +54,7 @@ func isControl(r rune) bool {
 		r == '\u2028' || r == '\u2029')
 }
 
-// fileOf returns the file that a writer writes to, for terminals.
+// fileOf returns the file behind a writer, to detect terminals.
 func fileOf(w io.Writer) (*os.File, bool) {
 	if e, ok := w.(*escaped); ok {
 		return e.file, true
@@ -69,11 +69,11 @@ func onTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// forPeople reports whether a table is read by a person: on a terminal, or where COLUMNS says how wide.
+// forPeople reports whether a person reads the table: on a terminal, or if COLUMNS sets a width.
 func (c *call) forPeople() bool { return onTerminal(c.out) || os.Getenv("COLUMNS") != "" }
 
-// printTable prints rows of text below their headings. A narrow terminal first drops the columns whose
-// headings are in droppable, from the last to the first.
+// printTable prints rows of text below their headings. On a narrow terminal it first drops the columns whose
+// headings are in droppable, last to first.
 func printTable(w io.Writer, head []string, rows [][]string, droppable ...string) {
 	var t table.Table
 	for _, h := range head {
@@ -94,7 +94,7 @@ func printed(head []string, rows [][]string, droppable ...string) func(io.Writer
 	return func(w io.Writer) { printTable(w, head, rows, droppable...) }
 }
 
-// printMembers prints a table with a row a member and a row a baseline of the task.
+// printMembers prints a table with one row per member and one per baseline of the task.
 func printMembers(w io.Writer, task *config.TaskFacts, r runlog.Result) {
 	head, rows, narrow := task.ResultTable(r)
 	printTable(w, head, rows, narrow...)

@@ -14,12 +14,12 @@ import (
 func newPECommand() *cobra.Command {
 	return parent(&cobra.Command{
 		Use:   "pe",
-		Short: "The catalogue of positional encodings: facts, values, pictures",
+		Short: "The catalogue of positional encodings: facts, values, figures",
 		Long: `For each positional encoding: what it is, what it costs at a given size, the numbers that it adds
-or turns by, pictures, a Python file, and which of its conventions another implementation follows.
+or rotates by, figures, a Python file, and which of its conventions another implementation follows.
 
 A SCHEME is a name from "torchpe pe list", or several joined by + that act together, as in rope+learn.
-rope@1-3,nope@4 and rope*3,nope give layers their own.`,
+rope@1-3,nope@4 and rope*3,nope give layers different schemes.`,
 		Example: `  torchpe pe list --where translation_invariant=yes
   torchpe pe show tisa --heads 12 --layers 12 --dim 768 --tokens 512
   torchpe pe values 1d-fixed --tokens 16 --dim 160 --out table.npy
@@ -29,13 +29,13 @@ rope@1-3,nope@4 and rope*3,nope give layers their own.`,
 		newPECheckCommand(), newPEExportCommand())
 }
 
-// peFlags say at what size, in which reading and with which options schemes are described.
+// peFlags holds the size, the reading of the paper and the options with which schemes are described.
 type peFlags struct {
 	catalogue.Setting
 	options map[string]*string
 }
 
-// add declares the flags but those of options, which come last.
+// add declares all flags except those of options, which come last.
 func (f *peFlags) add(cmd *cobra.Command) {
 	f.Setting = catalogue.DefaultSetting()
 	fl := cmd.Flags()
@@ -57,7 +57,7 @@ func (f *peFlags) setting(c *call) (catalogue.Setting, error) {
 	return f.Setting, f.Validate()
 }
 
-// findScheme returns the scheme of a name, or of a label such as learn-0.2.
+// findScheme returns the scheme with a name, or with a label such as learn-0.2.
 func findScheme(label string) (pe.Scheme, error) {
 	name, _ := train.SplitLabel(label)
 	return pe.Find(name)
@@ -73,7 +73,7 @@ func newPEListCommand() *cobra.Command {
 	var f peListFlags
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List all schemes: where they act, their parameters, reference; --csv has TISA's criteria, too",
+		Short: "List all schemes: where they act, parameters, reference; --csv also has TISA's criteria",
 		Example: `  torchpe pe list
   torchpe pe list --tokens 512 --dim 768 --heads 12 --layers 12
   torchpe pe list --where extrapolates=yes --where 'year>=2021,acts_on~*logits*'

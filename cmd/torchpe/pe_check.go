@@ -19,12 +19,12 @@ import (
 	"torchpe/report/catalogue"
 )
 
-// checkHelper is Python that writes what `torchpe pe check` reads.
+// checkHelper is Python code that writes the input of `torchpe pe check`.
 //
 //go:embed pe_check.py
 var checkHelper string
 
-// checkFlags are those of torchpe pe check.
+// checkFlags holds the flags of "torchpe pe check".
 type checkFlags struct {
 	instanceFlags
 	against, what string
@@ -39,32 +39,32 @@ func newPECheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [SCHEME] --against FILE|DIR",
 		Short: "Compare another implementation's arrays with a scheme: which convention do they follow?",
-		Long: `Compare arrays of another implementation with a scheme, and say which convention they follow
-or where they first differ.
+		Long: `Compare arrays of another implementation with a scheme, and say which convention they follow or where
+they first differ.
 
-FILE is .npz, .safetensors or any other file of arrays that torchpe reads; of a directory all
-files are read, NAME.npy as the array NAME. Names of arrays:
+FILE is .npz, .safetensors or any other file of arrays that torchpe reads. In a directory, all files
+are read, NAME.npy as the array NAME. Names of arrays:
 
   x, q, k, v           inputs: embeddings [N,D]; queries, keys and values [H,N,Dh] or [N,D]
   table, bias          added to the input [N,D]; added to the logits [H,N,N]
-  cos, sin             of a rotation, [N,Dh/2], or [N,Dh] with a column for each dimension
+  cos, sin             of a rotation, [N,Dh/2], or [N,Dh] with one column per dimension
   x_out, q_out, k_out  x, q and k as the scheme changes them
   logits, weights      of q and k before and after the softmax, [H,N,N]
   pe.NAME              a trained parameter, as ` + "`torchpe pe values`" + ` has it; or give --params
 
-Sizes come from the arrays. Leading axes of length 1 are ignored. Where a causal mask hides all keys
-after the query (-inf, or -1e8 and less), they are not compared, as the output says for a scheme that
-has no such mask. A file of one array without a name holds a table or a bias, whichever the scheme has; --what
-gives it another name.
+Sizes come from the arrays. Leading axes of length 1 are ignored. Entries that a causal mask hides in
+the arrays (keys after the query, -inf or at most -1e8) are not compared; the output says so for a
+scheme without such a mask. A file with one unnamed array holds the table or the bias of the scheme;
+--what gives it another name.
 
 The flags state the expected convention. If the arrays do not follow it, the command tries other
-values of the scheme's options, and errors that implementations have: pairs and how cosines lie in
-their table, first position, part of a head, base, scale, sine and cosine, what is turned, numbers in
-half precision, ramps of scaled rotations, axes of a grid, slopes, buckets, direction and shift of
-offsets; up to three at once. Bases, first positions and scales are read off the arrays.
+values of the scheme's options, and common errors of implementations: pairs and the layout of cosines
+in their table, first position, part of a head, base, scale, sine and cosine, what is rotated, numbers
+in half precision, ramps of scaled rotations, axes of a grid, slopes, buckets, direction and shift of
+offsets; up to three at once. Bases, first positions and scales are estimated from the arrays.
 
-With --model, a checkpoint's config.json says what the layers have, as its family does in transformers;
-docs/porting.md shows how to check a port.
+With --model, the encodings of the layers come from a checkpoint's config.json, read as its family in
+transformers reads it; docs/porting.md shows how to check a port.
 
 The exit code is 0 if the arrays follow the scheme with these flags, else 1.`,
 		Example: `  torchpe pe check rope --against mine.npz
@@ -77,13 +77,13 @@ The exit code is 0 if the arrays follow the scheme with these flags, else 1.`,
 	f.add(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.against, "against", "", "file or folder with the other implementation's arrays")
-	fl.Var(choice{&f.what, catalogue.GivenNames()[4:]}, "what", "compare the array of this name alone, such as q_out")
+	fl.Var(choice{&f.what, catalogue.GivenNames()[4:]}, "what", "compare only this array, such as q_out")
 	fl.Float64Var(&f.tolerance, "tolerance", 1e-4,
-		"difference that is rounding, relative to the largest number of an array or 1")
+		"largest difference due to rounding, relative to 1 or the largest number of the array")
 	fl.StringVar(&f.model, "model", "", "config.json of a checkpoint for Hugging Face's transformers: list the "+
 		"encoding of each layer, or take --layer of it")
 	f.to.add(cmd, "with --model: .npz file for cos and sin, or the bias, of --layer for --tokens")
-	fl.BoolVar(&f.helper, "helper", false, "print Python for NumPy, PyTorch and JAX that writes such files")
+	fl.BoolVar(&f.helper, "helper", false, "print Python code for NumPy, PyTorch and JAX that writes such files")
 	f.options = schemeFlags(cmd.Flags())
 	cmd.MarkFlagsOneRequired("against", "helper", "model")
 	cmd.MarkFlagsMutuallyExclusive("out", "against")
@@ -99,7 +99,7 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 	case f.model != "":
 		return f.runModel(c)
 	case len(c.args) == 0:
-		return r, errors.New("pe check: name one SCHEME (torchpe pe list shows them)")
+		return r, errors.New("pe check: give one SCHEME (torchpe pe list shows them)")
 	}
 	scheme, err := findScheme(c.args[0])
 	if err != nil {
@@ -119,14 +119,14 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 		return r, errors.Join(err, unread)
 	}
 	if !c.given("tokens") && check.Positions.Tokens() != expected {
-		f.notes = append(f.notes, fmt.Sprintf("the arrays have %s; --tokens N refuses another number",
+		f.notes = append(f.notes, fmt.Sprintf("the arrays have %s; with --tokens N, another number is an error",
 			wording.Count(check.Positions.Tokens(), "token")))
 	}
 	r.notes = f.notes
 	return r, nil
 }
 
-// outcome compares the arrays with what a check expects. head begins what is printed.
+// outcome compares the arrays with what a check expects, and prints the result after head.
 func (f *checkFlags) outcome(check catalogue.Check, head, expected string) (r result, err error) {
 	found, err := check.Run()
 	if err != nil {
@@ -139,8 +139,8 @@ func (f *checkFlags) outcome(check catalogue.Check, head, expected string) (r re
 	return r, nil
 }
 
-// readArrays reads the arrays, and the parameters that have a file of their own. unread is an error of
-// parameters that could not be read.
+// readArrays reads the arrays, and the parameters if they are in another file. unread is an error of parameters
+// that could not be read.
 func (f *checkFlags) readArrays(scheme pe.Scheme) (given catalogue.Given, unread, err error) {
 	if given, err = catalogue.ReadGiven(f.against, f.what, f.header, scheme); err != nil {
 		return given, nil, fmt.Errorf("--against: %w", err)
@@ -153,12 +153,12 @@ func (f *checkFlags) readArrays(scheme pe.Scheme) (given catalogue.Given, unread
 	return given, unread, nil
 }
 
-// fit returns the setting with the sizes of the arrays, and positions for as many tokens.
+// fit returns the setting with the sizes of the arrays, and positions for that number of tokens.
 func (f *checkFlags) fit(c *call, scheme pe.Scheme, g *catalogue.Given) (s catalogue.Setting,
 	at pe.Positions, err error) {
 	given := f.Setting
 	defer func() { f.Setting = given }()
-	f.Tokens, f.DModel, f.Heads = 16, 160, 1 // defaults: the arrays have sizes of their own
+	f.Tokens, f.DModel, f.Heads = 16, 160, 1 // defaults, replaced by the sizes of the arrays
 	if s, err = f.setting(c); err != nil {
 		return s, at, err
 	}
@@ -179,8 +179,8 @@ func (f *checkFlags) fit(c *call, scheme pe.Scheme, g *catalogue.Given) (s catal
 	return s, at, err
 }
 
-// runModel describes the positional encoding of a checkpoint by its configuration, and writes or compares
-// the numbers of one of its layers.
+// runModel describes the positional encoding of a checkpoint according to its configuration, and writes or
+// compares the numbers of one of its layers.
 func (f *checkFlags) runModel(c *call) (r result, err error) {
 	if err := f.refuseForModel(c); err != nil {
 		return r, err
@@ -204,10 +204,10 @@ func (f *checkFlags) runModel(c *call) (r result, err error) {
 	return result{value: model, print: printf("%v", model)}, nil
 }
 
-// refuseForModel returns an error for what has no meaning with --model.
+// refuseForModel returns an error for arguments and flags that have no meaning with --model.
 func (f *checkFlags) refuseForModel(c *call) error {
 	if len(c.args) > 0 {
-		return fmt.Errorf("%s: --model says which schemes the layers have", c.args[0])
+		return fmt.Errorf("%s: --model chooses the schemes of the layers", c.args[0])
 	}
 	flags := []string{"dim", "heads", "layers", "fidelity", "positions"}
 	for name := range f.options {
@@ -216,11 +216,11 @@ func (f *checkFlags) refuseForModel(c *call) error {
 	slices.Sort(flags)
 	for _, name := range flags {
 		if c.given(name) {
-			return fmt.Errorf("--%s: sizes and options are those of --model", name)
+			return fmt.Errorf("--%s: --model sets sizes and options", name)
 		}
 	}
 	if f.to.path == "" && f.against == "" && (c.given("layer") || c.given("tokens")) {
-		return errors.New("--layer and --tokens are for --out and --against: without them all layers are listed")
+		return errors.New("--layer and --tokens are for --out and --against: without these, all layers are listed")
 	}
 	return nil
 }

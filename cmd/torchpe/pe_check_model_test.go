@@ -43,8 +43,8 @@ func TestPECheckModelRefuses(t *testing.T) {
 		"num_hidden_layers": 4, "hidden_size": 64, "num_attention_heads": 4}`})
 	says(t, dir, "pe check --model smollm3.json --layer 0 --out cos.npz", 0)
 	for line, want := range map[string]string{
-		"rope --model config.json":                                "--model says which schemes",
-		"--model config.json --rope-base 3":                       "--rope-base: sizes and options are",
+		"rope --model config.json":                                "--model chooses the schemes",
+		"--model config.json --rope-base 3":                       "--rope-base: --model sets sizes and options",
 		"--model config.json --layer 1":                           "--layer and --tokens are for --out and --against",
 		"--model config.json --out a.npz --against cos.npz":       "give one",
 		"--model config.json --layer 8 --out a.npz":               "layer 8: there are layers 0 to 7",

@@ -66,7 +66,7 @@ func TestPECheckNoise(t *testing.T) {
 		os.WriteFile(filepath.Join(dir, "noise.npy"), body.Bytes(), 0o600)))
 	out, notes, code := here(t, dir, "pe", "check", "1d-fixed", "--against", "noise.npy")
 	if code != exitFailed || !strings.Contains(out, "table: follows no convention") ||
-		strings.Contains(out, "nearest") || strings.Contains(notes, "refuses another number") {
+		strings.Contains(out, "nearest") || strings.Contains(notes, "another number is an error") {
 		t.Errorf("%d, %s%s", code, out, notes)
 	}
 }

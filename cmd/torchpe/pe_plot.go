@@ -25,16 +25,16 @@ func newPEPlotCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot SCHEME...",
 		Short: "Draw one scheme in full, or several side by side",
-		Long: `Draw the table of a scheme that adds one, with the dot products of its rows; the bias, for each
-head, of a scheme that adds to the logits; for a scheme that turns queries and keys, the logits of a
-query and a key of ones, at all positions. Below, the same against the distance.
+		Long: `Draw the table of a scheme that adds one, with the dot products of its rows; the bias of each head,
+of a scheme that adds to the logits; or, for a scheme that rotates queries and keys, the logits of a query
+and a key of ones at all positions. Below, the same against the distance.
 
-Several schemes are drawn side by side, the first picture of each. An option applies to the schemes
+Several schemes are drawn side by side, with the first panel of each. An option applies to the schemes
 that have it. --json prints their facts.
 
-If the addition depends on the embeddings (conv-pos), it is drawn for those of --x, or for one
-token of ones among zeros; an addition to the inputs of queries and keys (detr) is drawn before
-their projection; a causal mask alone (c-nope) as the attention of equal queries and keys.`,
+If the addition depends on the embeddings (conv-pos), it is drawn for those of --x, or for one token of
+ones among zeros. An addition to the inputs of queries and keys (detr) is drawn before their projection.
+A causal mask alone (c-nope) is drawn as the attention of equal queries and keys.`,
 		Example: `  torchpe pe plot 2d-fixed --out 2d-fixed.pdf
   torchpe pe plot alibi --tokens 32 --heads 4 --out alibi.svg
   torchpe pe plot 1d-fixed alibi t5 rope --heads 4 --out four.pdf
@@ -58,7 +58,7 @@ func (f *plotFlags) run(c *call) (r result, err error) {
 		return r, err
 	}
 	if len(names) > 1 && f.params != "" {
-		return r, fmt.Errorf("--params is of one scheme: %d are named", len(names))
+		return r, fmt.Errorf("--params is for one scheme: %d are named", len(names))
 	}
 	var schemes []pe.Scheme
 	for _, name := range names {

@@ -122,7 +122,7 @@ func TestPEIdleFlags(t *testing.T) {
 		"pe values rope --q q.csv --k q.csv --v q.csv":    "--v does not change logits of rope",
 		"pe values alibi --what bias --q q.csv --k q.csv": "--q does not change bias of alibi",
 		"pe values 1d-fixed --what table --x q.csv":       "--x does not change table of 1d-fixed",
-		"pe values learn --member 3":                      "--member 3: it picks one of the members",
+		"pe values learn --member 3":                      "--member 3: it chooses a member in --params",
 		"pe values rope --q q.csv --sigma 9":              "--sigma 9 has no effect on rope",
 		"pe values learn-0.5 --sigma 3":                   "--sigma 3 has no effect on learn-0.5",
 		"pe values learn --sigma 3 --params gone.npz":     "--sigma 3 has no effect on learn",
@@ -136,7 +136,7 @@ func TestPEIdleFlags(t *testing.T) {
 func TestPEEdgesOrGrid(t *testing.T) {
 	dir := put(t, map[string]string{"star.txt": "0 1\n0 2\n0 3\n0 4\n", "square.txt": "0 0\n0 1\n1 0\n1 1\n"})
 	const graph = "pe values rwse --rwse-steps 1 --dim 2 --layers 1 --force --out p.npy --positions "
-	says(t, dir, graph+"star.txt", exitUsage, "say which with --positions-as grid or edges")
+	says(t, dir, graph+"star.txt", exitUsage, "choose with --positions-as grid or edges")
 	says(t, dir, graph+"star.txt --positions-as edges", 0, "[5 2]")
 	says(t, dir, graph+"star.txt --positions-as grid", 0, "[4 2]")
 	says(t, dir, graph+"square.txt", 0, "[4 2]")

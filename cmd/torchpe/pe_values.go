@@ -25,7 +25,7 @@ import (
 	"torchpe/train/config"
 )
 
-// instanceFlags say with which parameters and for which positions a scheme is built.
+// instanceFlags holds the parameters and positions that a scheme is built with.
 type instanceFlags struct {
 	peFlags
 	start     catalogue.Start
@@ -36,7 +36,7 @@ type instanceFlags struct {
 	layer     int
 	member    int
 
-	file  *positions.File // of --positions; nil if that names no file
+	file  *positions.File // of --positions; nil if it does not name a file
 	notes []string        // on the file
 }
 
@@ -48,7 +48,7 @@ func (f *instanceFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.member, "member", 0,
 		"member of the ensemble whose parameters --params takes from a checkpoint, from 0")
 	fl.StringVar(&f.positions, "positions", "grid",
-		"positions of the tokens: grid (the most square one of N), line, sizes as in 4x4 and 2x4x4, or a file as "+
+		"positions of the tokens: grid (as square as N allows), line, sizes such as 4x4 and 2x4x4, or a file as "+
 			"for torchpe train, which also sets the number of tokens")
 	fl.StringVar(&f.as, "positions-as", "auto", config.PositionsAsHelp)
 	headerFlag(fl, &f.header)
@@ -68,7 +68,7 @@ func (f *instanceFlags) setting(c *call) (catalogue.Setting, error) {
 	}
 	if !f.namesFile() {
 		if c.given("positions-as") {
-			return f.Setting, fmt.Errorf("--positions-as says what a file holds: --positions %s is none", f.positions)
+			return f.Setting, fmt.Errorf("--positions-as is only for files: --positions %s is none", f.positions)
 		}
 		return f.peFlags.setting(c)
 	}
@@ -89,10 +89,10 @@ func (f *instanceFlags) setting(c *call) (catalogue.Setting, error) {
 	return f.peFlags.setting(c)
 }
 
-// refuseIdle returns an error for a flag that changes nothing.
+// refuseIdle returns an error for a flag without an effect.
 func (f *instanceFlags) refuseIdle(c *call) error {
 	if c.given("member") && f.params == "" {
-		return fmt.Errorf("--member %d: it picks one of the members that --params holds: give --params too", f.member)
+		return fmt.Errorf("--member %d: it chooses a member in --params: give --params too", f.member)
 	}
 	if !c.given("sigma") || len(c.args) == 0 {
 		return nil
@@ -104,10 +104,10 @@ func (f *instanceFlags) refuseIdle(c *call) error {
 		}
 	}
 	return fmt.Errorf("--sigma %g has no effect on %s: --params or the name sets the numbers that start with sigma, "+
-		"or there are none: leave --sigma out", f.start.Sigma, strings.Join(c.args, " and "))
+		"or the scheme has none: leave --sigma out", f.start.Sigma, strings.Join(c.args, " and "))
 }
 
-// sizes holds the forms of --positions that name no file.
+// sizes matches the forms of --positions that do not name a file.
 var sizes = regexp.MustCompile(`^(grid|line|[0-9]+(x[0-9]+)*)$`)
 
 // namesFile reports whether --positions names a file rather than a kind of positions.
@@ -125,8 +125,8 @@ func (f *instanceFlags) place(s catalogue.Setting, scheme pe.Scheme) (at pe.Posi
 		at, err = catalogue.Place(f.positions, s.Tokens)
 	} else {
 		if scheme.Needs == pe.NeedsGraph && f.as == "auto" && f.file.Form == positions.Grid && f.file.JoinsTokens() {
-			return at, fmt.Errorf("--positions: the rows of %s may be places on a grid or edges between tokens: say "+
-				"which with --positions-as grid or edges", f.file.Source)
+			return at, fmt.Errorf("--positions: the rows of %s may be places on a grid or edges between tokens: "+
+				"choose with --positions-as grid or edges", f.file.Source)
 		}
 		tokens := positions.Tokens{Count: s.Tokens}
 		if own := f.file.Own(); s.Tokens == own.Count {
@@ -145,7 +145,7 @@ func (f *instanceFlags) place(s catalogue.Setting, scheme pe.Scheme) (at pe.Posi
 	return at, nil
 }
 
-// build makes the scheme called name; its caller closes it.
+// build builds the scheme called name; its caller closes it.
 func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Instance, error) {
 	scheme, err := findScheme(name)
 	if err != nil {
@@ -196,16 +196,16 @@ func newPEValuesCommand() *cobra.Command {
 
   table    the numbers added to the input of a block, [N,D]
   bias     the logits for inputs of zeros, [H,N,N]
-  x        the embeddings of --x, the input of the block, as the scheme changes them, [N,D]
-  q, k, v  the queries of --q, the keys of --k or the values of --v as the scheme changes them, [H,N,Dh]
-  logits   those of --q and --k, before causal mask, temperature and softmax, [H,N,N]
+  x        the embeddings of --x, the input of the block, as changed by the scheme, [N,D]
+  q, k, v  the queries of --q, the keys of --k or the values of --v as changed by the scheme, [H,N,Dh]
+  logits   of --q and --k, before causal mask, temperature and softmax, [H,N,N]
   weights  the logits after mask, temperature and softmax, [H,N,N]; a missing input is zeros
 
-The default of --what is logits if both --q and --k are given, else x if --x is given, else the
-table or bias that the scheme has. Embeddings are [N,D]; queries, keys and values [H,N,Dh], or
-[N,D] with the heads side by side. If --params has the weights of the layer's projections
-(block0.attn.in.weight [3D,D], q above k above v, and block0.attn.in.bias [3D], as a run's
-checkpoint does), queries, keys and values are computed from --x.`,
+The default of --what is logits if both --q and --k are given, x if --x is given, else the table or
+bias of the scheme. Embeddings are [N,D]; queries, keys and values [H,N,Dh], or [N,D] with the heads
+side by side. If --params has the weights of the layer's projections (block0.attn.in.weight [3D,D], q
+above k above v, and block0.attn.in.bias [3D], as in a run's checkpoint), queries, keys and values are
+computed from --x.`,
 		Example: `  torchpe pe values 1d-fixed --tokens 16 --dim 160 --out table.npy
   torchpe pe values alibi --tokens 6 --dim 8 --heads 8 --out -
   torchpe pe values rope --tokens 16 --dim 64 --heads 4 --q q.npy --what q --out rotated.npy
@@ -264,7 +264,7 @@ func (f *valuesFlags) run(c *call) (r result, err error) {
 		err = npy.Write(&text, values, npy.Float64)
 	}
 	if printed {
-		c.json = false // it is printed as it is
+		c.json = false // the file is JSON already
 		r.print = printf("%s", text.Bytes())
 		return r, err
 	}
@@ -280,12 +280,12 @@ func newPEExportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export SCHEME",
 		Short: "Write a scheme as one Python file for PyTorch",
-		Long: `Write a scheme, with its options and at a given size, as one Python file that needs PyTorch alone.
-Its head has the formula, the paper and the differences between implementations. It computes the same
+		Long: `Write a scheme, with its options and at a given size, as one Python file that needs only PyTorch. Its
+docstring has the formula, the paper and the differences between implementations. It computes the same
 numbers as torchpe.
 
-Trained numbers (initial ones, or those of --params) and fixed tables, such as those of sines and
-cosines, are in a .safetensors file of the same name beside it. Without --out the text is printed.`,
+Trained numbers (initial ones, or those of --params) and fixed tables, such as sines and cosines, are in
+a .safetensors file of the same name beside it. Without --out the text is printed.`,
 		Example: `  torchpe pe export rope --out rope.py
   torchpe pe export alibi --tokens 32 --dim 64 --heads 8
   torchpe pe export learn --params table.npz --out learn.py`,
@@ -316,7 +316,7 @@ cosines, are in a .safetensors file of the same name beside it. Without --out th
 		}
 		if out == "" {
 			if m.Numbers != nil {
-				r.notes = append(r.notes, fmt.Sprintf("the numbers in %s are written with --out alone", numbers))
+				r.notes = append(r.notes, fmt.Sprintf("the numbers in %s are written only with --out", numbers))
 			}
 			r.print = printf("%s", m.Text)
 			return r, nil

@@ -20,16 +20,16 @@ import (
 	"torchpe/train/runlog"
 )
 
-// progress shows how far training is: a bar with the time left on a terminal, a line for each record
-// elsewhere.
+// progress shows the progress of training: on a terminal a bar with the time left, elsewhere one line per
+// record.
 type progress struct {
 	w       io.Writer
 	c       train.Config
 	quiet   bool
-	bars    *mpb.Progress // nil where w is no terminal
+	bars    *mpb.Progress // nil if w is not a terminal
 	bar     *mpb.Bar
 	started time.Time
-	first   int // steps that were made before
+	first   int // steps made before
 	total   int
 	last    time.Time
 	summary string
@@ -80,15 +80,14 @@ func (p *progress) label() string {
 	return label
 }
 
-// configurationOf returns a key that is equal for members that differ in their seed alone.
+// configurationOf returns a key that is equal for members that differ only in their seed.
 func configurationOf(m train.Member) string {
 	m.Seed = 0
-	text, _ := json.Marshal(m) // of numbers alone
+	text, _ := json.Marshal(m) // never fails: only numbers
 	return string(text)
 }
 
-// byConfiguration groups records by the configurations of their members: a mean is over seeds
-// alone.
+// byConfiguration groups records by the configurations of their members, so that means are only over seeds.
 func (p *progress) byConfiguration(rs []runlog.Record) [][]runlog.Record {
 	var out [][]runlog.Record
 	at := map[string]int{}
@@ -104,7 +103,7 @@ func (p *progress) byConfiguration(rs []runlog.Record) [][]runlog.Record {
 	return out
 }
 
-// tellAfter is the time that training is measured for before the time left is printed.
+// tellAfter is the time after which the time left is estimated and printed.
 const tellAfter = 10 * time.Second
 
 // Stepped moves the bar, and prints the time left once it can be estimated.
@@ -123,11 +122,11 @@ func (p *progress) Stepped(done int) {
 func (p *progress) forecast(done int, took time.Duration) string {
 	step := took / time.Duration(max(1, done-p.first))
 	left := step * time.Duration(p.total-done)
-	return fmt.Sprintf("step %d of %d, %v a step: about %s", done, p.total, step.Round(100*time.Microsecond),
+	return fmt.Sprintf("step %d of %d, %v per step: about %s", done, p.total, step.Round(100*time.Microsecond),
 		p.leftText(left.Seconds()))
 }
 
-// leftText writes the time that is left. A run that ends when its models are fitted may take less.
+// leftText writes the time left. A run that ends when its models are fitted may take less.
 func (p *progress) leftText(seconds float64) string {
 	text := wording.Seconds(seconds) + " left"
 	if p.c.Until != "" {
@@ -136,7 +135,7 @@ func (p *progress) leftText(seconds float64) string {
 	return text
 }
 
-// Logged shows, for each configuration, the mean over the newest records of the members that have it.
+// Logged shows the mean over the newest records of the members of each configuration.
 func (p *progress) Logged(rs []runlog.Record) {
 	var parts []string
 	groups := p.byConfiguration(rs)
@@ -161,12 +160,12 @@ func (p *progress) Logged(rs []runlog.Record) {
 		return
 	}
 	r := slices.MaxFunc(rs, func(a, b runlog.Record) int { return a.Step - b.Step })
-	p.told = p.told || p.total-r.Step < r.Step-p.first // nearly over
+	p.told = p.told || p.total-r.Step < r.Step-p.first // nearly finished
 	at := fmt.Sprintf("step %d/%d", r.Step, p.total)
 	if p.c.Facts().InEpochs {
 		at = fmt.Sprintf("epoch %d/%d step %d", r.Epoch, p.c.Epochs, r.Step)
 	}
-	pace := number.Fixed(r.StepMS, 1) + " ms a step"
+	pace := number.Fixed(r.StepMS, 1) + " ms per step"
 	if left := p.total - r.Step; left > 0 {
 		seconds := time.Since(p.started).Seconds() * float64(left) / math.Max(1, float64(r.Step-p.first))
 		pace += ", " + p.leftText(seconds)
@@ -174,8 +173,8 @@ func (p *progress) Logged(rs []runlog.Record) {
 	fmt.Fprintf(p.w, "%s %s %s (%s)\n", p.label(), at, p.summary, pace)
 }
 
-// summarise returns the mean measurements of members of one configuration. It leaves out measurements
-// that no member has.
+// summarise returns the mean measures of members of one configuration. It leaves out measures that no member
+// has.
 func (p *progress) summarise(rs []runlog.Record) string {
 	task, measured := p.c.Facts(), runlog.Numbers{}
 	for _, r := range rs {
@@ -188,7 +187,7 @@ func (p *progress) summarise(rs []runlog.Record) string {
 			continue
 		}
 		space := " "
-		if strings.Contains(key, "/") { // whose heading ends with a number
+		if strings.Contains(key, "/") { // its heading ends with a number
 			space = ": "
 		}
 		parts = append(parts, runlog.HeadingIn(task.Measures, key)+space+runlog.FormatMeasure(key, mean))
@@ -196,7 +195,7 @@ func (p *progress) summarise(rs []runlog.Record) string {
 	return strings.Join(parts, ", ")
 }
 
-// meanOf returns the mean of a measure over those records that have it, NaN if none has it.
+// meanOf returns the mean of a measure over the records that have it, or NaN if none has it.
 func meanOf(rs []runlog.Record, key string) float64 {
 	sum, n := 0.0, 0
 	for _, r := range rs {

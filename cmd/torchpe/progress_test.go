@@ -74,7 +74,7 @@ func TestForecast(t *testing.T) {
 		want  []string
 	}{
 		{9 * time.Second, 50000, nil},
-		{20 * time.Second, 50001, []string{"step 1 of 50001, 20s a step: about 11.6 days left"}},
+		{20 * time.Second, 50001, []string{"step 1 of 50001, 20s per step: about 11.6 days left"}},
 		{20 * time.Second, 61, []string{"about 20 minutes left"}},
 	} {
 		var out bytes.Buffer

@@ -31,24 +31,23 @@ func newReportCommand() *cobra.Command {
 	f := reportFlags{to: destination{force: true}}
 	cmd := &cobra.Command{
 		Use:   "report [DIR]",
-		Short: "Make every figure and table that the runs in a folder allow",
-		Long: `Find the finished runs in DIR (default: runs) and the folders below it, and make from them every figure and
-table of the paper that they allow, with the paper's printed numbers beside ours, and some that
-the paper lacks.
+		Short: "Make all figures and tables that the runs in a folder allow",
+		Long: `Find the finished runs in DIR (default: runs) and the folders below it, and make all figures
+and tables of the paper that they allow, with the paper's printed numbers beside ours, and some that the paper lacks.
 
 OUT/index.html has all of it on one page. The folder also has each figure as PDF, SVG and PNG with its
 numbers as CSV, and each table as CSV, LaTeX (booktabs), Markdown, HTML and JSON. The page lists what
 is missing, with the command that makes it.
 
-Runs of masked prediction on data of your own get a page of their own: learning curves beside baselines, errors by
-encoding and by test subject, maps of the learned positions with names and modules, similarities and attention. It is
-OUT/index.html if all runs are such, else OUT/own/index.html. The paper's figures of runs of --task fmri are then in
-OUT/paper/index.html.
+Runs of masked prediction on your own data have their own page: learning curves beside baselines, errors by encoding
+and by test subject, maps of the learned positions with names and modules, similarities and attention. It is
+OUT/index.html if all runs are of this kind, else OUT/own/index.html. The paper's figures from runs of --task fmri
+are then in OUT/paper/index.html.
 
-Runs of tasks sequence and text get a page of accuracy and perplexity against length, OUT/index.html or
+Runs of the tasks sequence and text have a page of accuracy and perplexity against length, OUT/index.html or
 OUT/lengths/index.html.
 
-A task that ten encodings or more were trained on has a page that ranks them, too: OUT/ranking/index.html.
+If at least ten encodings of five schemes were trained on a task, OUT/ranking/index.html ranks them.
 
 Runs of several sizes or data sets are not mixed, nor are several lengths of training of one encoding: the page
 shows those with the most models and names the others. Encodings of masked prediction that were trained for
@@ -59,7 +58,7 @@ different lengths are shown side by side, but not tested against each other.`,
 	fl := cmd.Flags()
 	f.to.add(cmd, "directory to write to; files of an earlier report are replaced (default DIR/report)")
 	fl.Var(choice{&f.fidelity, readings}, "fidelity",
-		"reading of the paper whose runs on puzzles are shown, code or text (default: the one with more models)")
+		"reading of the paper whose puzzle runs are shown, code or text (default: the one with more models)")
 	return leaf(cmd, f.run)
 }
 
@@ -69,8 +68,8 @@ type study interface {
 	CountRuns() int
 }
 
-// pages are the reports on runs that are not of the paper's tasks. A page is OUT/index.html if all runs
-// are such, else it has a folder.
+// pages lists the reports on runs that are not of the paper's tasks. A page is OUT/index.html if all runs are
+// of its kind, else it has its own folder.
 var pages = []struct {
 	folder, of string
 	has        func(*cohort.Run) bool
@@ -123,7 +122,7 @@ func (f *reportFlags) reports(c *call, dir string, all []*cohort.Run) (r result,
 		if alone && !slices.ContainsFunc(all, func(r *cohort.Run) bool { return r.Config.Task == "fmri" }) {
 			return r, nil
 		}
-		if !c.json { // which is one document
+		if !c.json { // JSON is one document
 			if err := c.show(r); err != nil {
 				return r, err
 			}
@@ -137,7 +136,7 @@ func (f *reportFlags) reports(c *call, dir string, all []*cohort.Run) (r result,
 	return f.reportPaper(dir, f.to.path)
 }
 
-// rank makes the page that ranks encodings, where there are enough of them, and notes where it is.
+// rank makes the page that ranks encodings, if there are enough, and notes its path.
 func (f *reportFlags) rank(c *call, dir string, all []*cohort.Run) error {
 	if !ranking.HasMany(all) {
 		return nil
@@ -160,7 +159,7 @@ func (f *reportFlags) reportPaper(dir, to string) (r result, err error) {
 		return r, err
 	}
 	if study.Runs == 0 {
-		err := usagef("%s: no finished run in it or below it; torchpe train makes one", dir)
+		err := usagef("%s: no finished run here or below; torchpe train makes one", dir)
 		return result{notes: study.Notes, err: err}, nil
 	}
 	w, err := study.Write(to)

@@ -24,17 +24,17 @@ func newRunsListCommand() *cobra.Command {
 	var q listing.Query
 	cmd := &cobra.Command{
 		Use:   "list [DIR...]",
-		Short: "A table of runs, a row a model: settings that differ, status and numbers",
-		Long: `Print a table of the runs in directories (default: runs) and the folders below them, a row a model. A
-setting has a column where it differs between the models shown. Status is done, diverged, running (a
-process writes to the run) or stopped; the numbers of runs that are not finished are those of their
-last record.
+		Short: "List models, one per row: settings that differ, status and numbers",
+		Long: `Print a table of the models of runs in directories (default: runs) and the folders below them, one
+row per model. A setting has a column if it differs between the models shown. Status is done, diverged,
+running (a process writes to the run) or stopped; the numbers of unfinished runs are those of their last
+record.
 
 Filters (--where) are KEY OP VALUE, joined by commas, all of which must hold; OP is one of = != < <=
-> >= and, for patterns with * and ?, ~ and !~. KEY is a column, or a setting by its key in
-config.json; the last part of the key is enough where it is the only one.
+> >= and, for patterns with * and ?, ~ and !~. KEY is a column, or a setting by its key in config.json;
+the last part of the key is enough if it is unique.
 
-On a terminal, columns for which it is too narrow are left out; a pipe or file gets CSV, with all of them.`,
+On a narrow terminal, columns that do not fit are left out; a pipe or file gets CSV with all columns.`,
 		Example: `  torchpe runs list
   torchpe runs list runs --where 'pe=learn,sigma<=0.5' --sort -validation,sigma
   torchpe runs list runs --where 'run~table1/*' --columns run,sigma,validation,d_model --csv models.csv
@@ -42,9 +42,9 @@ On a terminal, columns for which it is too narrow are left out; a pipe or file g
 	}
 	fl := cmd.Flags()
 	fl.StringArrayVar(&q.Where, "where", nil, "filter, such as pe=learn,sigma<=0.5; may be given several times")
-	fl.StringVar(&q.Sort, "sort", "", "columns to sort by, joined by commas; -COLUMN puts the greatest first")
-	fl.StringSliceVar(&q.Columns, "columns", nil, "columns to show, in their order (default: the usual ones)")
-	fl.BoolVar(&q.Unfinished, "unfinished", false, "only runs that are not finished")
+	fl.StringVar(&q.Sort, "sort", "", "columns to sort by, joined by commas; -COLUMN sorts in descending order")
+	fl.StringSliceVar(&q.Columns, "columns", nil, "columns to show, in this order (default: the usual ones)")
+	fl.BoolVar(&q.Unfinished, "unfinished", false, "only unfinished runs")
 	return tabled(cmd, func(c *call) (r result, err error) {
 		dirs, err := runFolders(c.args)
 		if err != nil {
@@ -69,7 +69,7 @@ On a terminal, columns for which it is too narrow are left out; a pipe or file g
 	})
 }
 
-// runFolders returns the folders of arguments, or where there are none the folder to which train writes.
+// runFolders returns the folders in the arguments, by default the folder to which train writes.
 func runFolders(args []string) ([]string, error) {
 	if len(args) > 0 {
 		return args, nil
@@ -91,7 +91,7 @@ func readRuns(dirs []string) (l *listing.List, notes []string, err error) {
 	if len(l.Rows) == 0 {
 		none := fmt.Sprintf("%s: no run in %s", dirs[0], map[bool]string{true: "it", false: "them"}[len(dirs) == 1])
 		if _, err := os.Stat(filepath.Join(dirs[0], "sweep.json")); err == nil {
-			none = fmt.Sprintf("%s: no finished run yet; torchpe sweep status %s says more", dirs[0],
+			none = fmt.Sprintf("%s: no finished run yet; see torchpe sweep status %s", dirs[0],
 				wording.Quote(dirs[0]))
 		}
 		return nil, nil, usagef("%s", strings.Join(append([]string{none}, notes...), "\n"))
@@ -103,15 +103,14 @@ func newRunsCompareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare [RUN...]",
 		Short: "Compare runs: settings that differ, numbers and curves",
-		Long: `Print a row a configuration: the settings that differ, and the mean and SD over seeds of
-each number. Models that differ in any setting besides the seed, or in their state, or were found in
-different RUNs, are in different rows; settings that change no result, such as the device, are left
-out. The numbers of runs that are not finished are those of their last record; a pipe or file gets
-CSV. With --out, also draw
-curves and write index.html with all of it, figures as PDF, SVG and PNG, and the table as CSV,
+		Long: `Print one row per configuration: the settings that differ, and the mean and SD over seeds of each
+number. Models that differ in any setting besides the seed, in their state, or in the RUN in which they
+were found, are in different rows. Settings that change no result, such as the device, are left out. The
+numbers of unfinished runs are those of their last record. A pipe or file gets CSV. With --out, also
+draw curves and write index.html with all of it, figures as PDF, SVG and PNG, and the table as CSV,
 LaTeX, Markdown, HTML and JSON.
 
-A RUN (default: runs) is a run directory, or a folder of some, of any task.`,
+A RUN (default: runs) is a run directory, or a folder with several, of any task.`,
 		Example: `  torchpe runs compare runs/a runs/b
   torchpe runs compare runs --out comparison`,
 	}
@@ -134,7 +133,7 @@ A RUN (default: runs) is a run directory, or a folder of some, of any task.`,
 			return r, nil
 		}
 		if !c.given("csv") {
-			c.csv = "" // a person reads what was written
+			c.csv = "" // a person reads the files
 		}
 		r.print = printf("%s\n", to.file("index.html"))
 		return r, l.WritePage(to.path)

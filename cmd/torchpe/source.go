@@ -11,12 +11,10 @@ import (
 	"torchpe/train/config"
 )
 
-// sourceFlags holds the flags that say where a user's own series are, for commands that train
-// nothing.
+// sourceFlags holds the flags that locate a user's series, for commands that do not train.
 type sourceFlags struct{ s series.Source }
 
-// add declares the flags of the settings of files, but for --data and those that begin as without
-// says.
+// add declares the flags of the settings of files, except --data and those with a prefix in without.
 func (f *sourceFlags) add(fl *pflag.FlagSet, without ...string) {
 	var into config.Config
 	into.Masked = &config.MaskedConfig{Files: &f.s}
@@ -29,7 +27,7 @@ func (f *sourceFlags) add(fl *pflag.FlagSet, without ...string) {
 	headerFlag(fl, &f.s.Header)
 }
 
-// headerFlag declares --header, which means the same to all commands that read texts of numbers.
+// headerFlag declares --header, which has one meaning in all commands that read texts of numbers.
 func headerFlag(fl *pflag.FlagSet, into *text.Choice) {
 	fl.Var(header{into}, "header", config.HeaderHelp)
 }

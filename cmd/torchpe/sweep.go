@@ -21,15 +21,15 @@ import (
 
 // sweepFlags holds the flags of "torchpe sweep" besides those of "torchpe train".
 type sweepFlags struct {
-	axes        []*axisFlag // the flags of train, each of which may have several values
+	axes        []*axisFlag // the flags of train, each with one or more values
 	zip         []string
 	to          destination
-	pack        int // the members of a task at most; 0 = auto
+	pack        int // maximum members of a task; 0 = auto
 	dryRun      bool
 	noCalibrate bool
 	skipInvalid bool
 	launch      launchFlags
-	stepTimes   map[string]sweep.StepTime // that were measured, by the example of their shape
+	stepTimes   map[string]sweep.StepTime // measured, by an example of the shape
 }
 
 func newSweepCommand() *cobra.Command {
@@ -39,14 +39,14 @@ func newSweepCommand() *cobra.Command {
 		Short: "Train a grid of configurations; resumable",
 		Long: `Train a grid of configurations, packed into ensembles and run by worker processes.
 
-The grid is a preset (one behind each figure and table of the paper), a YAML file, or flags alone:
-every flag of torchpe train takes several values here, separated by commas, or a range from:to:step,
-and all are crossed. Flags replace the values of a preset or a file. --seeds says which
-seeds each configuration has; --members K makes it K seeds, counting up from the first.
+The grid is a preset (one behind each figure and table of the paper), a YAML file, or flags alone: every
+flag of torchpe train takes several values here, separated by commas, or a range from:to:step, and all
+are crossed. Flags replace the values of a preset or a file. --seeds sets the seeds of each
+configuration; --members K makes it K seeds, counting up from the first.
 
-Every configuration and seed becomes one finished run directory in OUT/runs, as if it had been
-trained alone. The same command continues a sweep that was stopped, and trains only what is new
-if values were added. Ctrl-C saves and stops.
+Every configuration and seed becomes one finished run directory in OUT/runs, as if it had been trained
+alone. The same command continues a stopped sweep, and trains only what is new if values were added.
+Ctrl-C saves and stops.
 
 Presets, with their runs:
 ` + presetLines(),
@@ -60,20 +60,20 @@ Presets, with their runs:
 			for _, p := range sweep.Presets() {
 				names = append(names, p.Name+"\t"+p.About)
 			}
-			return completions(names, begun), cobra.ShellCompDirectiveDefault // and files
+			return completions(names, begun), cobra.ShellCompDirectiveDefault // also files
 		},
 	}
 	fl := cmd.Flags()
 	f.to.add(cmd, "directory of the sweep (default sweeps/<preset or name of the file>)")
 	fl.BoolVar(&f.dryRun, "dry-run", false,
 		"print the plan with time and disk, or the points that cannot be trained, and stop")
-	fl.BoolVar(&f.noCalibrate, "no-calibrate", false, "leave the time out of --dry-run")
+	fl.BoolVar(&f.noCalibrate, "no-calibrate", false, "estimate no time in --dry-run")
 	fl.Var(orAuto{bounded{&f.pack, 1, maxMembers}}, "pack",
-		"configurations that train together as one ensemble: auto, or at most a number")
+		"configurations trained together as one ensemble: auto, or a maximum")
 	fl.StringArrayVar(&f.zip, "zip", nil,
 		"flags, separated by commas, whose values advance together; may be given several times")
 	fl.BoolVar(&f.skipInvalid, "skip-invalid", false,
-		"leave out points that cannot be trained, which --dry-run lists, and name them")
+		"leave out points that cannot be trained, and name them (--dry-run lists them)")
 	f.launch.add(fl)
 	headFlags(fl, "sweep")
 	f.axes = addAxes(fl)
@@ -111,8 +111,8 @@ func (f *sweepFlags) run(c *call) (r result, err error) {
 	return f.train(c, dir, spec.Name, configs)
 }
 
-// train plans the runs of configurations in dir, and trains what is not done; with --dry-run it
-// describes that.
+// train plans the runs of configurations in dir, and trains the unfinished ones. With --dry-run it only
+// describes them.
 func (f *sweepFlags) train(c *call, dir, name string, configs [][]byte) (r result, err error) {
 	if err := f.launch.recall(dir, c.notes); err != nil {
 		return r, err
@@ -127,7 +127,7 @@ func (f *sweepFlags) train(c *call, dir, name string, configs [][]byte) (r resul
 		added, err = p.Add(configs, packing, os.Args)
 		isLarger := func(t sweep.Task) bool { return len(t.Runs) > f.pack }
 		if f.pack > 0 && slices.ContainsFunc(p.Tasks, isLarger) {
-			c.note("--pack has no effect on runs that were planned before: give another --out")
+			c.note("--pack has no effect on runs planned before: give another --out")
 		}
 		return err
 	}
@@ -144,7 +144,7 @@ func (f *sweepFlags) train(c *call, dir, name string, configs [][]byte) (r resul
 	return f.launch.launch(c, s)
 }
 
-// hasOnly returns an error where the plan in --out has runs of other configurations than these.
+// hasOnly returns an error if the plan in --out has runs of configurations other than these.
 func (f *sweepFlags) hasOnly(plan *sweep.Plan, configs [][]byte) error {
 	added, err := plan.Add(configs, sweep.Packing{Members: 1}, nil)
 	if err == nil && plan.Runs() > added.New+added.Known {
@@ -166,8 +166,8 @@ func (f *sweepFlags) resolve(args []string) (spec sweep.Spec, configs [][]byte, 
 	return spec, configs, notes, err
 }
 
-// valid returns the configurations of points. An error lists those that cannot be trained, unless they are
-// to be left out, which notes say.
+// valid returns the configurations of points. It returns an error that lists those that cannot be trained, or,
+// with --skip-invalid, leaves them out with notes.
 func (f *sweepFlags) valid(points []sweep.Point) (configs [][]byte, notes []string, err error) {
 	configs, notes, err = sweep.Resolve(points, resolveArguments)
 	invalid := &sweep.Invalid{}
@@ -198,7 +198,7 @@ func (f *sweepFlags) valid(points []sweep.Point) (configs [][]byte, notes []stri
 	return configs, notes, nil
 }
 
-// estimate describes what change would add to the sweep in dir, and what is left to do.
+// estimate describes what change would add to the sweep in dir, and the remaining work.
 func (f *sweepFlags) estimate(c *call, dir string, m sweep.Machine,
 	change func(*sweep.Plan) error) (r result, err error) {
 	plan, st, err := sweep.PlanIn(dir)
@@ -216,7 +216,7 @@ func (f *sweepFlags) estimate(c *call, dir string, m sweep.Machine,
 	return result{value: e, print: func(w io.Writer) { f.launch.printEstimate(w, plan, e, dir) }}, nil
 }
 
-// timed estimates what is left of a plan, with the time of a step here unless that is not wanted.
+// timed estimates the remaining work of a plan, and measures the time of a step here unless told not to.
 func (f *sweepFlags) timed(c *call, plan *sweep.Plan, st sweep.Status, m sweep.Machine) (*sweep.Estimate, error) {
 	e, err := plan.Estimate(st)
 	if err != nil {
@@ -238,7 +238,7 @@ func (f *sweepFlags) timed(c *call, plan *sweep.Plan, st sweep.Status, m sweep.M
 	})
 }
 
-// printEstimate prints a table of the runs, the first tasks, and the time and disk that are needed.
+// printEstimate prints a table of the runs, the first tasks, and the time and disk space needed.
 func (f *launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Estimate, dir string) {
 	slices.SortStableFunc(e.Shapes, func(a, b sweep.Shape) int { return b.Runs - a.Runs })
 	var rows [][]string
@@ -252,7 +252,7 @@ func (f *launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Es
 	if rows == nil {
 		rows = [][]string{{"all runs are done", "–", "–", "–", "–", "–"}}
 	}
-	head := []string{"runs like", "runs", "tasks", "largest ensemble", "ms a step and member", "time of a worker"}
+	head := []string{"runs like", "runs", "tasks", "largest ensemble", "ms per step and member", "time of a worker"}
 	printTable(out, head, rows)
 	const most = 12
 	for i, t := range plan.Tasks[:min(most, len(plan.Tasks))] {
@@ -261,15 +261,15 @@ func (f *launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Es
 	if n := len(plan.Tasks); n > most {
 		fmt.Fprintf(out, "and %s\n", wording.Count(n-most, "more task"))
 	}
-	text := fmt.Sprintf("%s (%d new, %d done) in %s; what is left takes %s of "+
-		"disk", wording.Count(e.Runs, "run"), e.New, e.Done, wording.Count(e.Tasks, "task"),
+	text := fmt.Sprintf("%s (%d new, %d done) in %s; the rest needs %s of "+
+		"disk space", wording.Count(e.Runs, "run"), e.New, e.Done, wording.Count(e.Tasks, "task"),
 		wording.Megabytes(e.DiskMB))
 	if e.FreeMB >= 0 {
 		text += fmt.Sprintf(" (%s free)", wording.Megabytes(e.FreeMB))
 	}
 	if e.Hours > 0 {
-		text += fmt.Sprintf(" and about %s %s, timed on %s; %s steps a model, measurements at log intervals "+
-			"included, but not the start, data and last measures of each run", wording.Seconds(3600*e.Hours),
+		text += fmt.Sprintf(" and about %s %s, timed on %s; %s steps per model, with measurements at log "+
+			"intervals but without start, data and last measures of each run", wording.Seconds(3600*e.Hours),
 			f.workersText(e.Workers), e.Device, wording.Range(e.Steps))
 	}
 	if short := sweep.ShortOfDisk(cmp.Or(dir, "this folder"), e.DiskMB, e.FreeMB); short != "" {
@@ -283,7 +283,7 @@ func (f *launchFlags) workersText(workers int) string {
 	if f.launcher != "slurm" {
 		return "with " + wording.Count(workers, "worker")
 	}
-	text := fmt.Sprintf("with %s at a time, if a node takes as long for a step as this machine",
+	text := fmt.Sprintf("with %s at a time, if a node is as fast as this machine",
 		wording.Count(workers, "job"))
 	if f.slurm.options.Throttle == 0 {
 		text += " (--throttle says how many jobs; none was given)"

@@ -26,7 +26,7 @@ type axisFlag struct {
 	given []string
 }
 
-// sweepOf returns how a flag of train takes values in a sweep.
+// sweepOf returns how a flag of train takes several values in a sweep.
 func sweepOf(flag string) config.Sweep {
 	if flag == "config" || flag == "seeds" || flag == "lst" {
 		return config.Whole
@@ -35,12 +35,12 @@ func sweepOf(flag string) config.Sweep {
 	return s.Sweep
 }
 
-// isWhole reports whether the text of the flag is one value, and the last one counts.
+// isWhole reports whether the text of the flag is one value, of which the last one given counts.
 func (a *axisFlag) isWhole() bool { return a.how == config.Whole || a.how == config.List }
 
 func (a *axisFlag) String() string { return a.train.DefValue }
 
-// Set stores the text of the flag; axis splits it.
+// Set stores the text of the flag; axis splits it later.
 func (a *axisFlag) Set(text string) error {
 	if a.isWhole() {
 		a.given = nil
@@ -88,7 +88,7 @@ func (a *axisFlag) axis() (out sweep.Axis, err error) {
 	return out, nil
 }
 
-// checkValue checks a value of a flag by itself.
+// checkValue checks a single value of a flag.
 func checkValue(flag *pflag.Flag, text string) error {
 	err := flag.Value.Set(text)
 	switch {
@@ -125,7 +125,7 @@ func fileKeys() map[string]sweep.Flag {
 	flagsOfTrain().VisitAll(func(flag *pflag.Flag) {
 		how := sweepOf(flag.Name)
 		switch {
-		case flag.Name == "members": // a key beside grid
+		case flag.Name == "members": // a key next to grid
 		case flag.Name == "seeds":
 			keys["seed"] = sweep.Flag{Check: func(text string) error { _, err := config.ParseSeeds(text); return err }}
 		case how == config.Repeated:
@@ -137,7 +137,7 @@ func fileKeys() map[string]sweep.Flag {
 	return keys
 }
 
-// givenAxes returns the flags that were given, with their values.
+// givenAxes returns the given flags with their values.
 func givenAxes(flags []*axisFlag) (axes []sweep.Axis, err error) {
 	for _, a := range flags {
 		if a.given == nil {
@@ -152,11 +152,11 @@ func givenAxes(flags []*axisFlag) (axes []sweep.Axis, err error) {
 	return axes, nil
 }
 
-// withRepeated adds to an error about axes which of them were given several times.
+// withRepeated adds to an error about axes which flags were given several times.
 func withRepeated(err error, axes []*axisFlag) error {
 	for _, a := range axes {
 		if err != nil && len(a.given) > 1 && a.how != config.Repeated {
-			err = fmt.Errorf("%w; --%s is given %d times, and all its values count", err, a.train.Name, len(a.given))
+			err = fmt.Errorf("%w; --%s is given %d times, and all values count", err, a.train.Name, len(a.given))
 		}
 	}
 	return err
@@ -200,16 +200,16 @@ func namedSpec(name string) (sweep.Spec, error) {
 	return spec, err
 }
 
-// isFile reports whether an argument names a file: one that exists, looks like one, or is standard
-// input. A folder is none: that of a preset's sweep may have the preset's name.
+// isFile reports whether an argument names a file: one that exists, looks like one, or is standard input. A
+// folder is not a file: the sweep of a preset may lie in a folder with the preset's name.
 func isFile(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && !info.IsDir() || name == array.Stdin ||
 		err != nil && !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(name, "./\\")
 }
 
-// resolveArguments turns arguments of train into a configuration. Its paths are absolute, because
-// workers may start in other folders, and its files can be read: otherwise each task would fail.
+// resolveArguments turns arguments of train into a configuration. It makes paths absolute, because workers may
+// start in other folders, and checks that the files can be read: otherwise each task would fail.
 func resolveArguments(args []string) ([]byte, []string, error) {
 	var f configFlags
 	fl := pflag.NewFlagSet("", pflag.ContinueOnError)

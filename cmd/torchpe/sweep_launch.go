@@ -26,20 +26,20 @@ type launchFlags struct {
 	launcher string
 	workers  int
 	failFast bool
-	takeLost bool // of retry --lost
-	says     bool // also what running tasks say
+	takeLost bool // set by retry --lost
+	says     bool // also print messages of running tasks
 	slurm    slurmFlags
 }
 
 func (f *launchFlags) add(fl *pflag.FlagSet) {
 	fl.Var(choice{&f.launcher, []string{"local", "slurm", "none"}}, "launcher",
-		"runs the tasks: local (worker processes here), slurm (job arrays), none (plan only; see sweep run-task)")
+		"runs the tasks: local (worker processes here), slurm (job arrays), none (only plan; see sweep run-task)")
 	f.addLocal(fl)
 	fl.BoolVar(&f.failFast, "fail-fast", false, "after the first task that fails, save and stop the others (local)")
 	f.slurm.add(fl)
 }
 
-// addLocal declares the flags of a launch on this machine alone.
+// addLocal declares the flags of a launch on this machine.
 func (f *launchFlags) addLocal(fl *pflag.FlagSet) {
 	f.launcher = "local"
 	fl.Var(bounded{&f.workers, 0, math.MaxInt}, "workers",
@@ -47,7 +47,7 @@ func (f *launchFlags) addLocal(fl *pflag.FlagSet) {
 	quietFlag(fl)
 }
 
-// check refuses flags of another launcher.
+// check returns an error for flags of another launcher.
 func (f *launchFlags) check() error {
 	if f.failFast && f.launcher != "local" {
 		return usagef("--fail-fast: only --launcher local stops the other tasks; here it is %s", f.launcher)
@@ -59,7 +59,7 @@ func (f *launchFlags) check() error {
 	return nil
 }
 
-// recall sets flags that were not given to those of the last launch of the sweep in dir.
+// recall sets flags that were not given to their values in the last launch of the sweep in dir.
 func (f *launchFlags) recall(dir string, progress io.Writer) error {
 	if f.launcher != "slurm" {
 		return nil
@@ -90,7 +90,7 @@ func (f *launchFlags) launch(c *call, s *sweep.Sweep) (r result, err error) {
 	return r, nil
 }
 
-// start runs the tasks by the launcher that the flags ask for.
+// start runs the tasks with the launcher that the flags select.
 func (f *launchFlags) start(ctx context.Context, c *call, s *sweep.Sweep) error {
 	if f.launcher == "none" {
 		return nil
@@ -105,8 +105,8 @@ func (f *launchFlags) start(ctx context.Context, c *call, s *sweep.Sweep) error 
 	}
 	var launcher sweep.Launcher
 	if f.launcher == "local" {
-		if queue, _ := slurm.Queued(ctx, s); len(queue) > 0 { // the state after the launch has the error
-			c.note("Slurm's queue has " + wording.Count(len(queue), "task") + ": torchpe sweep cancel takes them out")
+		if queue, _ := slurm.Queued(ctx, s); len(queue) > 0 { // the status after the launch reports the error
+			c.note("Slurm's queue has " + wording.Count(len(queue), "task") + ": torchpe sweep cancel removes them")
 		}
 		launcher, err = f.local(s, self, sweep.NewProgress(c.progress(), st))
 	} else {
@@ -159,7 +159,7 @@ func (f *launchFlags) local(s *sweep.Sweep, program string, watch *sweep.Progres
 type slurmFlags struct {
 	options   slurm.Options
 	noRequeue bool
-	own       *pflag.FlagSet // these flags alone, as they were given
+	own       *pflag.FlagSet // only these flags, as given
 }
 
 func (f *slurmFlags) add(to *pflag.FlagSet) {
@@ -170,19 +170,19 @@ func (f *slurmFlags) add(to *pflag.FlagSet) {
 	fl.StringVar(&o.Partition, "partition", "", "partition"+own)
 	fl.StringVar(&o.Account, "account", "", "account"+own)
 	fl.StringVar(&o.QOS, "qos", "", "quality of service"+own)
-	fl.DurationVar(&o.Time, "time", 0, "limit of a job, such as 4h0m; 0 = the partition's default"+own)
+	fl.DurationVar(&o.Time, "time", 0, "time limit of a job, such as 4h0m; 0 = the partition's default"+own)
 	fl.IntVar(&o.GPUs, "gpus", 0, "GPUs per job"+own)
-	fl.StringVar(&o.GPUType, "gpu-type", "", "GPU as the site names it, such as a100"+own)
+	fl.StringVar(&o.GPUType, "gpu-type", "", "GPU type as named by the site, such as a100"+own)
 	fl.IntVar(&o.CPUs, "cpus", 0, "cores per job; 0 = the site's default"+own)
 	fl.StringVar(&o.Memory, "memory", "", "memory per node, such as 16G"+own)
-	fl.IntVar(&o.Throttle, "throttle", 0, "jobs of an array that run at the same time; 0 = no limit"+own)
-	fl.IntVar(&o.TasksPerJob, "tasks-per-job", 1, "tasks that a job runs in turn"+own)
+	fl.IntVar(&o.Throttle, "throttle", 0, "jobs of an array that run at once; 0 = no limit"+own)
+	fl.IntVar(&o.TasksPerJob, "tasks-per-job", 1, "tasks that a job runs one after the other"+own)
 	fl.DurationVar(&o.Signal, "signal", 2*time.Minute,
-		"how long before the limit a job saves and asks to be queued again"+own)
+		"time before the limit at which a job saves and requeues itself"+own)
 	fl.BoolVar(&f.noRequeue, "no-requeue", false, "do not requeue jobs"+own)
 	fl.StringArrayVar(&o.Extra, "sbatch", nil,
 		"any other option of sbatch, such as --sbatch=--constraint=a100; may be given several times"+own)
-	to.AddFlagSet(fl) // the same flags: what is given there is known here
+	to.AddFlagSet(fl) // shared flags: own knows which were given
 	f.own = fl
 }
 
@@ -192,7 +192,7 @@ func (f *slurmFlags) asked() slurm.Options {
 	return o.FitSignal()
 }
 
-// given returns the flags that were given, now or at an earlier submission.
+// given returns the flags given now or in an earlier submission.
 func (f *slurmFlags) given() slurm.Flags {
 	given := slurm.Flags{}
 	f.own.VisitAll(func(flag *pflag.Flag) {
@@ -208,8 +208,8 @@ func (f *slurmFlags) given() slurm.Flags {
 	return given
 }
 
-// recall sets the flags that were not given to what they were at the last submission, and says so. It
-// fails where they do not fit those that were given.
+// recall sets flags that were not given to their values in the last submission, and says so. It returns an
+// error if these conflict with the given ones.
 func (f *slurmFlags) recall(dir string, progress io.Writer) error {
 	before, path, err := slurm.ReadFlags(dir)
 	if err != nil {
@@ -241,8 +241,8 @@ func (f *slurmFlags) recall(dir string, progress io.Writer) error {
 	return nil
 }
 
-// statusOf returns the state of a sweep by its folders, and by Slurm's queue where tasks of it were
-// submitted. Where the queue cannot be asked it says so; the tasks in it count as lost then.
+// statusOf returns the state of a sweep by its folders, and by Slurm's queue if tasks of it were submitted. If
+// the queue cannot be read it says so; its tasks then count as lost.
 func statusOf(s *sweep.Sweep, progress io.Writer) (sweep.Status, error) {
 	queue, err := slurm.Queued(context.Background(), s)
 	if err != nil {

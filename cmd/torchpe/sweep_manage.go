@@ -14,7 +14,7 @@ import (
 	"torchpe/train/sweep/slurm"
 )
 
-// onSweep returns a call that opens the sweep of the argument for run.
+// onSweep returns a function that opens the sweep in the argument and calls run with it.
 func onSweep(run func(*call, *sweep.Sweep) (result, error)) func(*call) (result, error) {
 	return func(c *call) (r result, err error) {
 		s, err := sweep.Open(c.args[0])
@@ -29,13 +29,13 @@ func onSweep(run func(*call, *sweep.Sweep) (result, error)) func(*call) (result,
 func newSweepStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status DIR",
-		Short: "Say what is done, running, failed, lost or pending",
-		Long: `Say what is done, running, failed, lost or pending, by the files in DIR. Where tasks were submitted
-to Slurm, squeue says which of them wait.
+		Short: "Show which tasks are done, running, failed, lost or pending",
+		Long: `Show which tasks are done, running, failed, lost or pending, by the files in DIR. If tasks were
+submitted to Slurm, squeue tells which of them wait.
 
-A task is lost if its worker died without a message. torchpe sweep resume continues it, or where the
-worker was on another host, torchpe sweep retry --lost. "watch torchpe sweep status DIR" prints this
-again and again.`,
+A task is lost if its worker died without a message. torchpe sweep resume continues it, or, if the
+worker was on another host, torchpe sweep retry --lost. "watch torchpe sweep status DIR" repeats the
+output.`,
 		Example: `  torchpe sweep status my-sweep
   torchpe sweep status my-sweep --json`,
 	}
@@ -45,7 +45,7 @@ again and again.`,
 	}))
 }
 
-// open prepares to continue a sweep, with the flags of its last launch.
+// open prepares to continue a sweep with the flags of its last launch.
 func (f *launchFlags) open(c *call, s *sweep.Sweep) error {
 	if err := f.check(); err != nil {
 		return err
@@ -72,15 +72,15 @@ func newSweepRetryCommand() *cobra.Command {
 	var f launchFlags
 	cmd := &cobra.Command{
 		Use:   "retry DIR",
-		Short: "Try failed tasks again, and take tasks over from hosts that died",
-		Long: `Try failed tasks again (--failed), from their last checkpoint, or from their start with
---fresh; take over tasks of workers on other hosts that fell silent (--lost). Finished
-tasks are not repeated, nor are runs that diverged: they would diverge again.`,
+		Short: "Retry failed tasks, and take over tasks from dead hosts",
+		Long: `Retry failed tasks (--failed), from their last checkpoint or, with --fresh, from their start; take
+over tasks of workers on other hosts whose heartbeat stopped (--lost). Finished tasks are not repeated, nor
+are runs that diverged: they would diverge again.`,
 	}
 	fl := cmd.Flags()
 	failed := fl.Bool("failed", false, "tasks that failed")
 	fl.BoolVar(&f.takeLost, "lost", false, "tasks whose worker on another host is dead")
-	fresh := fl.Bool("fresh", false, "from their first step")
+	fresh := fl.Bool("fresh", false, "restart from the first step")
 	f.add(fl)
 	cmd.MarkFlagsOneRequired("failed", "lost")
 	return leaf(cmd, onSweep(func(c *call, s *sweep.Sweep) (r result, err error) {
@@ -100,8 +100,8 @@ func newSweepCancelCommand() *cobra.Command {
 	return action(&cobra.Command{
 		Use:   "cancel DIR",
 		Short: "Ask all workers, on any host, to save and stop",
-		Long: `Ask all workers, on any host, to save and stop; they do so within seconds. torchpe
-sweep resume continues.`,
+		Long: `Ask all workers, on any host, to save and stop, which takes seconds. torchpe sweep resume
+continues.`,
 	}, onSweep(func(_ *call, s *sweep.Sweep) (r result, err error) {
 		st, err := s.Status(nil)
 		if err != nil {
@@ -116,7 +116,7 @@ sweep resume continues.`,
 	}))
 }
 
-// printOutcome prints the counts, and the tasks and runs that did not end well.
+// printOutcome prints the counts, and the failed tasks and runs.
 func printOutcome(out io.Writer, s *sweep.Sweep, st sweep.Status) {
 	fmt.Fprintln(out, st)
 	printTroubles(out, st)
@@ -126,7 +126,7 @@ func printOutcome(out io.Writer, s *sweep.Sweep, st sweep.Status) {
 	}
 }
 
-// printStatus prints the counts, the running tasks, and those that did not end well.
+// printStatus prints the counts, the running tasks, and the failed tasks and runs.
 func printStatus(out io.Writer, st sweep.Status) {
 	fmt.Fprintln(out, st)
 	var rows [][]string
@@ -146,12 +146,12 @@ func printStatus(out io.Writer, st sweep.Status) {
 		rows = append(rows, row)
 	}
 	if rows != nil {
-		printTable(out, []string{"task", "running", "worker", "step", "left", "last sign"}, rows)
+		printTable(out, []string{"task", "running", "worker", "step", "left", "last heartbeat"}, rows)
 	}
 	printTroubles(out, st)
 }
 
-// printTroubles prints the tasks and runs that did not end well.
+// printTroubles prints the failed tasks and runs.
 func printTroubles(out io.Writer, st sweep.Status) {
 	troubles := st.Troubles()
 	if len(troubles) == 0 {

@@ -21,28 +21,28 @@ type taskFlags struct {
 	index, threads int
 	device         string
 	breakLock      bool
-	ended          int // exit status of a worker that a signal ended: only record that
+	ended          int // exit status of a worker that a signal ended, to be recorded only
 }
 
 func newSweepTaskCommand() *cobra.Command {
 	var f taskFlags
 	cmd := &cobra.Command{
 		Use:   "run-task DIR --index I",
-		Short: "Train exactly one task of a sweep",
-		Long: `Train exactly one task of a sweep. Launchers start this command, and other schedulers can.
-A task that was stopped before continues. A task that is done, or that another process trains, is left
-alone. All output goes to DIR/tasks/I/log.txt.
+		Short: "Train one task of a sweep",
+		Long: `Train one task of a sweep. Launchers start this command, and other schedulers can. A task that was
+stopped continues. A task that is done, or that another process trains, is left alone. All output goes
+to DIR/tasks/I/log.txt.
 
-The exit code is 0 too if the task was done before, and 1 too if another process trains it; the others
+The exit code is also 0 if the task was done before, and also 1 if another process trains it; the others
 are those of torchpe --help.`,
 		Example: `  torchpe sweep run-task --index $JOB_COMPLETION_INDEX my-sweep`,
 	}
 	fl := cmd.Flags()
-	fl.IntVar(&f.index, "index", 0, "which task, from 0")
-	fl.IntVar(&f.threads, "threads", 0, "CPU threads if the sweep leaves them open; 0 = measured")
-	fl.StringVar(&f.device, "device", "", "device in place of the sweep's: cpu, cuda or cuda:i")
+	fl.IntVar(&f.index, "index", 0, "index of the task, from 0")
+	fl.IntVar(&f.threads, "threads", 0, "CPU threads if the sweep does not set them; 0 = measured")
+	fl.StringVar(&f.device, "device", "", "device instead of the sweep's: cpu, cuda or cuda:i")
 	fl.BoolVar(&f.breakLock, "break-lock", false, "take over the task of a dead process on another host, "+
-		"which was silent for three minutes")
+		"which had no heartbeat for three minutes")
 	fl.Var(bounded{&f.ended, 129, 192}, "ended", "train nothing: record that a signal ended the worker of this job, "+
 		"by its exit status above 128")
 	require(cmd, "index")
@@ -58,16 +58,16 @@ func (f *taskFlags) run(_ *call, s *sweep.Sweep) (r result, err error) {
 	}
 	if s.Cancelled() {
 		return r, interruptedError{code: exitTerminated,
-			msg: fmt.Sprintf("the sweep is cancelled; torchpe sweep resume %s takes that back", wording.Quote(s.Dir))}
+			msg: fmt.Sprintf("the sweep is cancelled; torchpe sweep resume %s undoes this", wording.Quote(s.Dir))}
 	}
 	config, err := f.taskConfig(s)
 	if err != nil {
 		return r, err
 	}
-	ctx, stopped := untilSignal(os.Stderr) // first: a task that is claimed must be given up with a record
+	ctx, stopped := untilSignal(os.Stderr) // first: a claimed task must be released with a record
 	claim, err := s.ClaimTask(f.index, f.breakLock)
 	if errors.Is(err, sweep.ErrDone) {
-		return result{print: printf("task %d is done already\n", f.index)}, nil
+		return result{print: printf("task %d is already done\n", f.index)}, nil
 	}
 	if err != nil {
 		return r, err
@@ -92,8 +92,8 @@ func (f *taskFlags) taskConfig(s *sweep.Sweep) (train.Config, error) {
 	return train.Config{Config: c}, nil
 }
 
-// redirectOutput makes the task's log the standard output and error of this process, for libtorch and
-// crashes too.
+// redirectOutput sends standard output and error of this process to the task's log, also those of libtorch and
+// of crashes.
 func redirectOutput(claim *sweep.Claim) error {
 	log, err := claim.OpenLog()
 	if err != nil {
@@ -108,8 +108,8 @@ func redirectOutput(claim *sweep.Claim) error {
 	return nil
 }
 
-// work trains a claimed task to its end or that of the context, for which stopped gives the exit
-// code, and gives it up.
+// work trains a claimed task until it ends or the context does, and releases it. stopped returns the exit code
+// if the context ended.
 func work(ctx context.Context, claim *sweep.Claim, c train.Config, stopped func() int) error {
 	watch := newProgress(os.Stderr, c, false)
 	fmt.Fprintf(os.Stderr, "task %d, attempt %d, pid %d, %s\n", claim.Index, claim.Attempt(),

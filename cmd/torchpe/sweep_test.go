@@ -176,7 +176,7 @@ func TestSweepFailsAndRetries(t *testing.T) {
 	says(t, dir, "sweep retry s --failed", 0, "2 of 2 runs done")
 	says(t, dir, "sweep cancel s", 0, "nothing was running: all tasks have ended")
 	if stdout, stderr, code = torchpeIn(t, dir, "sweep run-task --index 1 s"); code != 0 ||
-		!strings.Contains(stdout, "done already") {
+		!strings.Contains(stdout, "already done") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"torchpe/train/runlog"
 )
 
-// stallAfter limits the time in which a GPU may be silent: a record of a large model takes seconds.
+// stallAfter limits how long a GPU may be silent: a record of a large model takes seconds.
 const stallAfter = 10 * time.Minute
 
 // trainFlags holds the flags of "torchpe train" that say how to run, not what.
@@ -33,19 +33,19 @@ type trainFlags struct {
 }
 
 func newTrainCommand() *cobra.Command {
-	f := trainFlags{to: destination{force: true}} // --force is that of the run directory
+	f := trainFlags{to: destination{force: true}} // the run directory checks --force
 	cmd := &cobra.Command{
 		Use:   "train",
 		Short: "Train one configuration, or several seeds of it at once",
 		Long: `Train one configuration and write a run directory.
 
 Defaults come from --preset (lst is the paper's Latin-square experiment; quick shows its effect in a
-minute) and from --fidelity: where the paper's text and its published code differ, "code" or "text"
-chooses, and each difference is also a flag of its own. The resolved configuration is stored in
-OUT/config.json; --config takes such a file.
+minute) and from --fidelity: "code" or "text" decides where the paper's text and its published code
+differ. Each difference also has its own flag. The resolved configuration is stored in OUT/config.json;
+--config takes such a file.
 
---seeds says which seeds are trained, as one ensemble; --members K trains K seeds,
-counting up from the first. --sigma, --lr and --weight-decay take one value, or one a member.
+--seeds sets the seeds, which are trained as one ensemble; --members K trains K seeds, counting up from
+the first. --sigma, --lr and --weight-decay take one value, or one per member.
 
 Ctrl-C finishes the step and saves; --resume continues to the same result, bit for bit.`,
 		Example: `  torchpe train --pe learn --sigma 0.2 --preset quick
@@ -69,21 +69,21 @@ Ctrl-C finishes the step and saves; --resume continues to the same result, bit f
 	f.config.add(fl)
 	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "lst", "seeds", "out", "resume")...)
 	f.to.add(cmd, "run directory (default runs/<task>_<pe>_<fidelity>_seed<N>, with a number "+
-		"if a run of other settings has that)")
+		"if a run of other settings has this name)")
 	fl.BoolVar(&f.options.Resume, "resume", false, "continue the run in --out; start it if there is none")
 	fl.StringSliceVar(&f.allowChanged, "allow-changed", nil, "with --resume: setting of config.json, such as epochs "+
-		"or members.lr, that may change from here on; the run records it; repeatable")
+		"or members.lr, that may change now; the run records it; repeatable")
 	fl.BoolVar(&f.options.Force, "force", false, "replace the run in --out")
 	fl.BoolVar(&f.options.BreakLock, "break-lock", false, "take over the lock that a dead process on another host left")
 	quietFlag(fl)
-	fl.BoolVar(&f.dryRun, "dry-run", false, "read the files that are named, print the resolved configuration, and stop")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "read the given files, print the resolved configuration, and stop")
 	cmd.MarkFlagsMutuallyExclusive("resume", "force")
 	headFlags(fl, "run")
 	return leaf(cmd, f.run)
 }
 
 func (f *trainFlags) run(c *call) (r result, err error) {
-	for _, file := range c.args { // a shell expands --data *.csv to these
+	for _, file := range c.args { // a shell expands --data *.csv to several arguments
 		flag := "data"
 		if !c.Flags().Changed(flag) {
 			flag = config.LSTTrain
@@ -104,7 +104,7 @@ func (f *trainFlags) run(c *call) (r result, err error) {
 		if err == nil && config.NamesFiles(&resolved.Config) {
 			var unsuited []error
 			unsuited, err = train.CheckModels([][]byte{text}, "", c.note)
-			// A note has said what is not measured.
+			// A note already says what is not measured.
 			unsuited = slices.DeleteFunc(unsuited, func(err error) bool {
 				return errors.As(err, new(train.UnmeasuredError))
 			})
@@ -138,7 +138,7 @@ func (f *trainFlags) train(c *call, resolved train.Config, dir string, notes []s
 	trained, err := train.Run(ctx, resolved, dir, o)
 	watch.Close()
 	if errors.Is(err, runlog.ErrComplete) {
-		r.notes = []string{dir + " is finished already: nothing was trained"}
+		r.notes = []string{dir + " is already finished: nothing was trained"}
 		trained, err = storedResult(dir)
 	}
 	if errors.As(err, new(*train.Interrupted)) {
@@ -158,19 +158,18 @@ func (f *trainFlags) train(c *call, resolved train.Config, dir string, notes []s
 
 func (f *trainFlags) checkAllowed() error {
 	if f.allowChanged != nil && !f.options.Resume {
-		return usagef("--allow-changed is for --resume: a new run has no earlier settings")
+		return usagef("--allow-changed needs --resume: a new run has no earlier settings")
 	}
 	all := config.KeysWith(config.Results, config.Measures)
 	for _, key := range f.allowChanged {
 		if !slices.Contains(all, key) {
-			return usagef("--allow-changed %s: no setting of config.json has this name%s", key, wording.Hint(key, all))
+			return usagef("--allow-changed %s: config.json has no such setting%s", key, wording.Hint(key, all))
 		}
 	}
 	return nil
 }
 
-// resolve returns the configuration that the flags ask for. With --resume it is that of the run in
-// --out.
+// resolve returns the configuration from the flags. With --resume it is that of the run in --out.
 func (f *trainFlags) resolve() (c train.Config, notes []string, err error) {
 	path := f.to.file("config.json")
 	resume := f.options.Resume && f.to.path != ""
@@ -182,7 +181,7 @@ func (f *trainFlags) resolve() (c train.Config, notes []string, err error) {
 	} else {
 		c, notes, err = f.config.resolve()
 		if resume {
-			notes = append(notes, fmt.Sprintf("--resume: there is no run %s yet, and a new one starts", f.to.path))
+			notes = append(notes, fmt.Sprintf("--resume: there is no run %s yet: a new one starts", f.to.path))
 		}
 	}
 	if err != nil {
@@ -191,7 +190,7 @@ func (f *trainFlags) resolve() (c train.Config, notes []string, err error) {
 	return c, notes, err
 }
 
-// stoppedRuns names commands that go on with the runs below runs/ that are not finished; "" for none.
+// stoppedRuns names commands that continue unfinished runs below runs/, or "" if there are none.
 func stoppedRuns() string {
 	found, _ := filepath.Glob(filepath.Join(defaultRuns, "*", "config.json")) // the pattern is valid
 	var commands []string
@@ -204,14 +203,14 @@ func stoppedRuns() string {
 	if commands == nil {
 		return ""
 	}
-	return "; to go on with a stopped one: " + wording.List(5, commands)
+	return "; to continue a stopped one: " + wording.List(5, commands)
 }
 
-// defaultRuns is the folder of runs that are not told where to be.
+// defaultRuns is the folder of runs without --out.
 const defaultRuns = "runs"
 
-// defaultDir returns the directory of a run below runs/: that of its name, with a number if a run of
-// other settings has that.
+// defaultDir returns the directory of a run below runs/: its name, with a number if a run of other settings has
+// this name.
 func defaultDir(c train.Config) string {
 	base := filepath.Join(defaultRuns, defaultName(c))
 	dir := base

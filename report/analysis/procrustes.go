@@ -22,10 +22,10 @@ func newProcrustes() Measure {
 		Long: `Distances of a table A from a reference B [tokens,dimensions]:
 
   raw           min over orthogonal R of |A R - B|, Frobenius norm (paper figure 3D). It grows
-                with the norm of A , whatever its shape
-    norm-matched  the same after A is scaled to the norm of B
-    disparity     that of scipy.spatial.procrustes, 0 to 1: both are centred and scaled to norm 1, A is
-                  rotated, reflected and scaled to fit; the sum of squared differences
+                with the norm of A, whatever its shape
+  norm-matched  the same after A is scaled to the norm of B
+  disparity     that of scipy.spatial.procrustes, 0 to 1: both are centred and scaled to norm 1, A is
+                rotated, reflected and scaled to fit; the sum of squared differences
 
 --reference 2d-fixed (default) and 1d-fixed are the sinusoidal tables of the same shape. The first
 position, and which half of 2d-fixed encodes the row, make no difference to any of the three. The

@@ -9,7 +9,7 @@ import (
 	"torchpe/internal/metrics"
 )
 
-// Chance returns the accuracy of guessing the symbol of a puzzle: any that training puzzles may have.
+// Chance returns the accuracy of guessing the symbol of a puzzle among all that training puzzles may have.
 func (c Config) Chance() float64 {
 	if c.Renames() {
 		return 1 / float64(c.Symbols())
@@ -17,22 +17,22 @@ func (c Config) Chance() float64 {
 	return 1 / float64(c.Side())
 }
 
-// Chance holds what modularity is by chance, on the table of a model's first block.
+// Chance holds the modularity expected by chance, for the table of a model's first block.
 type Chance struct {
 	Q                float64 // of the model
-	metrics.NullTest         // against modules dealt to the tokens at random
-	// Smooth is the chance of tables to reach Q that are as smooth over the places of the tokens
-	// (metrics.Moran); NaN where the run keeps none.
+	metrics.NullTest         // against shuffled labels of the tokens
+	// Smooth is the chance that tables equally smooth over the places of the tokens reach Q (metrics.Moran);
+	// NaN if the run keeps no places.
 	Smooth float64
 }
 
-// The surrogates of a test, and the seed that they are drawn from.
+// The number of surrogates of a test, and their seed.
 const (
 	Surrogates    = 999
 	surrogateSeed = 1
 )
 
-// Distance returns the distance between encodings that the run's network scores are of.
+// Distance returns the distance between encodings that the run's network scores use.
 func (r *Run) Distance() (metrics.Distance, error) {
 	if r.Config.Masked == nil || r.Config.Masked.Distance == "" {
 		return metrics.Euclidean, nil
@@ -40,8 +40,8 @@ func (r *Run) Distance() (metrics.Distance, error) {
 	return metrics.ParseDistance(r.Config.Masked.Distance)
 }
 
-// ConnectivityModularity returns the modularity of the correlations between tokens in the training
-// samples, negative ones as 0; nil where the run does not know it.
+// ConnectivityModularity returns the modularity of the correlations between tokens in the training samples,
+// with negative ones as 0; nil if the run does not have it.
 func (r *Run) ConnectivityModularity() *float64 {
 	if r.Result.Data == nil {
 		return nil
@@ -49,8 +49,8 @@ func (r *Run) ConnectivityModularity() *float64 {
 	return r.Result.Data.ConnectivityModularity
 }
 
-// Chance tests the modularity of the first block with a table for the modules that the run keeps; nil
-// where there is nothing to test.
+// Chance tests the modularity of the first block with a table, for the modules that the run keeps. It returns
+// nil if there is nothing to test.
 func (m Model) Chance() (*Chance, error) {
 	p, err := m.Run.Probes()
 	if errors.Is(err, fs.ErrNotExist) {

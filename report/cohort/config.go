@@ -10,7 +10,7 @@ import (
 	"torchpe/train/runlog"
 )
 
-// Config is the configuration of a run, as its config.json holds it.
+// Config is the configuration of a run, as in its config.json.
 type Config struct {
 	config.Config
 	JSON json.RawMessage `json:"-"` // the whole object, without its schema version
@@ -19,25 +19,23 @@ type Config struct {
 // Member has the settings that may differ between the members of a run.
 type Member = config.Member
 
-// Placement returns where an absolute PE is added, "block" or "input"; empty where the scheme has no
-// such option.
+// Placement returns where an absolute PE is added, "block" or "input"; empty if the scheme has no such option.
 func (c Config) Placement() string { return c.PEOptions["pe-placement"] }
 
-// incidental are the keys of the settings that change no model.
+// incidental holds the keys of the settings that change no model.
 var incidental = config.KeysWith(config.Measures, config.Nothing)
 
-// IsIncidental reports whether a setting changes no model, such as the device. key is one of
-// Settings.
+// IsIncidental reports whether a setting changes no model, such as the device. The key is one of Settings.
 func IsIncidental(key string) bool {
 	first, _, _ := strings.Cut(key, ".")
 	return slices.Contains(incidental, first)
 }
 
-// Label names a model's encoding as the paper does: learn-0.2, 2d-fixed.
+// Label names a model's encoding like the paper: learn-0.2, 2d-fixed.
 func Label(pe string, sigma *float64) string { return config.Label(pe, sigma) }
 
-// Settings returns the configuration as text, by key; keys within objects are joined by dots.
-// Members are left out.
+// Settings returns the configuration as text, by key; keys within objects are joined by dots. Members are left
+// out.
 func (c Config) Settings() (map[string]string, error) {
 	flat := map[string]string{}
 	if err := addSettings(flat, "", c.JSON); err != nil {
@@ -59,8 +57,8 @@ func addSettings(to map[string]string, prefix string, text []byte) error {
 	return err
 }
 
-// Differing lists the keys of what Settings returned in which some differ, but for incidental ones,
-// in order. A setting that one lacks has no text there.
+// Differing returns, in order, the keys that differ between results of Settings, without incidental ones. A
+// missing setting counts as empty text.
 func Differing(settings []map[string]string) (keys []string) {
 	differ := map[string]bool{}
 	seen := map[string]bool{}

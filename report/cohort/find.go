@@ -17,18 +17,18 @@ import (
 // Run is a finished run.
 type Run struct {
 	Dir    string
-	Name   string // its directory, relative to where it was looked for, with slashes
+	Name   string // its directory relative to the searched folder, with slashes
 	Config Config
 	Result runlog.Result
 
-	DataSHA256 string // of the data, "" where no checkpoint is left to say it
-	// Origin says where the weights come from, where it is not from one training with Config:
-	// "imported", or the settings that were changed on the way and when.
+	DataSHA256 string // of the data; "" if no checkpoint is left that has it
+	// Origin says where the weights come from, unless they come from one training with Config: "imported", or
+	// the settings that were changed during training, and when.
 	Origin     string
 	precisions []string // of the machines that trained it, in turn
 }
 
-// Skipped is a run directory that cannot be used, and why.
+// Skipped is a run directory that cannot be used, and the reason.
 type Skipped struct {
 	Dir    string
 	Reason string
@@ -37,13 +37,12 @@ type Skipped struct {
 // Place locates a run.
 type Place struct {
 	Dir  string
-	Name string // relative to where it was looked for, with slashes; its directory's name where that is a run itself
+	Name string // relative to the searched folder, with slashes; the folder's own name if it is the run
 }
 
-// Find returns the finished runs in root and the folders below it, in the order of their names;
-// root may be a run itself. Runs that are not finished, or cannot be read, are returned as skipped.
-// It follows no symbolic link but root. It passes over the runs that a sweep is working on, which join the
-// sweep's runs when they are finished.
+// Find returns the finished runs in root and the folders below it, ordered by name; root may be a run itself.
+// Runs that are unfinished or unreadable are returned as skipped. It follows no symbolic link except root. It
+// ignores the runs that a sweep is training, which join the sweep's runs when they are finished.
 func Find(root string) (found []*Run, skipped []Skipped, err error) {
 	places, skipped, err := Places(root)
 	for _, p := range places {
@@ -58,8 +57,8 @@ func Find(root string) (found []*Run, skipped []Skipped, err error) {
 	return found, skipped, err
 }
 
-// Places returns where Find looks: runs, finished or not, of any version. Folders that cannot be
-// read, and links to runs elsewhere, are returned as skipped.
+// Places returns the places of runs that Find reads: finished or not, of any version. Unreadable folders, and
+// links to runs elsewhere, are returned as skipped.
 func Places(root string) (places []Place, skipped []Skipped, err error) {
 	if root, err = filepath.EvalSymlinks(root); err != nil {
 		return nil, nil, err
@@ -97,7 +96,7 @@ func Places(root string) (places []Place, skipped []Skipped, err error) {
 		isFound := slices.ContainsFunc(places, func(p Place) bool { return p.Dir == target })
 		if is, _ := looksLikeRun(target); err == nil && is && !isFound {
 			skipped = append(skipped,
-				Skipped{link, link + " is a link to a run, and links are not followed: name it itself"})
+				Skipped{link, link + " is a link to a run, and links are not followed: give the run itself"})
 		}
 	}
 	return places, skipped, err
@@ -108,8 +107,8 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// looksLikeRun says whether a directory has a config.json with a schema version. The error says why
-// that cannot be known.
+// looksLikeRun reports whether a directory has a config.json with a schema version. It returns an error if that
+// cannot be determined.
 func looksLikeRun(dir string) (bool, error) {
 	path := filepath.Join(dir, "config.json")
 	if !isFile(path) {
@@ -125,8 +124,8 @@ func looksLikeRun(dir string) (bool, error) {
 	return json.Unmarshal(text, &head) == nil && head.Schema != nil, nil
 }
 
-// Open reads the finished run in dir. The error of one that is not finished says how far it has come, and
-// which command goes on with it.
+// Open reads the finished run in dir. The error for an unfinished run says how far it got and which command
+// continues it.
 func Open(dir string) (*Run, error) {
 	run, finished, err := OpenAny(dir)
 	if err == nil && !finished {
@@ -138,7 +137,7 @@ func Open(dir string) (*Run, error) {
 	return run, nil
 }
 
-// unfinished returns the error of a run without a result.
+// unfinished returns the error for a run without a result.
 func (r *Run) unfinished() error {
 	reader, err := runlog.Open(r.Dir)
 	if err != nil {
@@ -163,7 +162,7 @@ func (r *Run) unfinished() error {
 		wording.Quote(r.Dir))
 }
 
-// OpenAny reads the run in dir, which may lack its result.
+// OpenAny reads the run in dir, which may have no result.
 func OpenAny(dir string) (run *Run, finished bool, err error) {
 	r, err := runlog.Open(dir)
 	if err != nil {
@@ -205,7 +204,7 @@ func readPart[Part any](r *Run, read func(*runlog.Reader) (Part, error)) (part P
 	return read(reader)
 }
 
-// Probes reads what the models do inside. The error matches fs.ErrNotExist where nothing was kept.
+// Probes reads the intermediates of the models. The error matches fs.ErrNotExist if none were kept.
 func (r *Run) Probes() (*Probes, error) {
 	file, err := readPart(r, (*runlog.Reader).LoadProbes)
 	if err != nil {
@@ -214,7 +213,7 @@ func (r *Run) Probes() (*Probes, error) {
 	return &Probes{tensors{file, len(r.Config.Members), r.Dir, "probes.safetensors"}}, nil
 }
 
-// checkWhole returns an error where the records or the probes of a run are damaged.
+// checkWhole returns an error if the records or probes of a run are damaged.
 func (r *Run) checkWhole() error {
 	reader, err := runlog.Open(r.Dir)
 	if err != nil {
@@ -230,5 +229,5 @@ func (r *Run) checkWhole() error {
 	return nil
 }
 
-// ErrNoTable says that an encoding has no table of learned or fixed positions.
+// ErrNoTable is the error for an encoding without a table of learned or fixed positions.
 var ErrNoTable = errors.New("has no table of positions")

@@ -2,9 +2,9 @@ package cohort
 
 import "torchpe/train/runlog"
 
-// Fitted reports whether the model has met its task's criterion: at a record, where the criterion of its run is at
-// least as strict, or with its final number. Where the task has none, that of its run counts. known is false where
-// the run has none, too.
+// Fitted reports whether the model has met its task's criterion: at a record, if the criterion of its run is at
+// least as strict, or with its final number. If the task has no criterion, that of its run counts. known is
+// false if the run has none either.
 func (m Model) Fitted() (reached, known bool) {
 	fit := m.Result.Fit
 	reached = fit != nil && fit.Reached
@@ -19,7 +19,7 @@ func (m Model) Fitted() (reached, known bool) {
 	return reached || of.Met(m.Number(of.Key)), true
 }
 
-// FitText returns "yes" or "no"; empty where it is not known whether the model has fitted.
+// FitText returns "yes" or "no", or "" if it is not known whether the model has fitted.
 func (m Model) FitText() string {
 	reached, known := m.Fitted()
 	switch {

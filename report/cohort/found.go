@@ -14,10 +14,10 @@ type Found struct {
 	Dir    string
 	Runs   int      // the number of finished runs
 	Models []Model  // models that did not diverge
-	Notes  []string // what was left out, and why, and what was trained elsewhere
+	Notes  []string // what was left out and why, and what was trained elsewhere
 }
 
-// Read finds the finished runs in dir and below it that a report is on. It leaves out those with damaged
+// Read finds the finished runs in dir and below it for which isOn is true. It leaves out those with damaged
 // records or probes.
 func Read(dir string, isOn func(*Run) bool) (*Found, error) {
 	all, skipped, err := Find(dir)
@@ -65,15 +65,15 @@ func (f *Found) Note(format string, args ...any) {
 	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
 }
 
-// Distinct returns models without copies, and notes how many those are.
+// Distinct returns models without copies, and notes the number of copies.
 func (f *Found) Distinct(models []Model) ([]Model, error) {
 	models, notes, err := Distinct(models)
 	f.Notes = append(f.Notes, notes...)
 	return models, err
 }
 
-// NoteUnlike notes in which settings but for ignored ones encodings differ, where their labels do not say it:
-// "lr 0.0001 (learn-0.2; nope), lr 0.001 (rope)".
+// NoteUnlike notes the settings, without ignored ones, in which encodings differ although their labels do not
+// show it: "lr 0.0001 (learn-0.2; nope), lr 0.001 (rope)".
 func (f *Found) NoteUnlike(groups []Group, ignored ...string) error {
 	keys, values, err := Unlike(groups, ignored...)
 	if err != nil {
@@ -105,11 +105,11 @@ func (f *Found) NoteUnlike(groups []Group, ignored ...string) error {
 type Base struct {
 	Fidelity string
 	Models   []Model
-	identity map[string]string // without what models of a base may differ in
+	identity map[string]string // without settings in which models of a base may differ
 }
 
-// Unlike names the settings in which a base differs from another: "dtype float64, not dtype float32". Those that
-// follow from another reading of the paper are left out.
+// Unlike names the settings in which a base differs from another: "dtype float64, not dtype float32". It leaves
+// out those that follow from another reading of the paper.
 func (b Base) Unlike(other Base) string {
 	if b.Fidelity != other.Fidelity {
 		return fmt.Sprintf("fidelity %s, not %s", b.Fidelity, other.Fidelity)
@@ -121,7 +121,7 @@ func (b Base) Unlike(other Base) string {
 	return strings.Join(parts, "; ")
 }
 
-// Bases returns models by their base, in the order of the first model of each.
+// Bases groups models by base, in the order of the first model of each.
 func Bases(models []Model) (all []Base, err error) {
 	at := map[string]int{}
 	bases := map[*Run]map[string]string{}
@@ -142,7 +142,7 @@ func Bases(models []Model) (all []Base, err error) {
 	return all, nil
 }
 
-// CountRuns returns how many runs models are of.
+// CountRuns returns the number of runs that the models belong to.
 func CountRuns(models []Model) int {
 	seen := map[*Run]bool{}
 	for _, m := range models {

@@ -9,15 +9,15 @@ import (
 	"torchpe/train/config"
 )
 
-// Group holds the models of one configuration, which differ in their seeds.
+// Group holds the models of one configuration, which differ only in their seeds.
 type Group struct {
 	Label  string
 	Models []Model
 }
 
-// Groups joins models whose identities are equal but for ignored keys, and sorts the groups by encoding,
-// σ and label. A label ends with the settings in which models of its encoding differ. A model lacks the measures
-// that it took by other settings than most of its group.
+// Groups joins models whose identities are equal except for ignored keys, and sorts the groups by encoding, σ
+// and label. A label ends with the settings in which models of its encoding differ. A model loses measures that
+// it took with other settings than most of its group.
 func Groups(models []Model, ignored ...string) ([]Group, error) {
 	identities, err := Identities(models)
 	if err != nil {
@@ -55,7 +55,7 @@ func Groups(models []Model, ignored ...string) ([]Group, error) {
 	return out, nil
 }
 
-// dropUnlike drops the measures of a family from those of models that took it by other settings than most.
+// dropUnlike drops the measures of a family from models that took it with other settings than most.
 func dropUnlike(models []Model, family string) {
 	isOf := func(key string) bool {
 		first, _, _ := strings.Cut(key, "/")

@@ -17,21 +17,21 @@ import (
 	"torchpe/train/runlog"
 )
 
-// The keys of Model.Identity that are no settings.
+// The keys of Model.Identity that are not settings.
 const (
-	DataKey    = runlog.DataKey // SHA-256 of the data; "" where no checkpoint is left to say it
+	DataKey    = runlog.DataKey // SHA-256 of the data; "" if no checkpoint is left that has it
 	WeightsKey = "weights"      // Run.Origin
 )
 
-// PrecisionKey is of a setting that an identity has as it was used: auto is another precision on a GPU.
+// PrecisionKey is the key of a setting that an identity has as it was used: auto is another precision on a GPU.
 const PrecisionKey = "precision"
 
 // LengthKeys are the settings that say when training ends.
 var LengthKeys = []string{"epochs", "steps", "limit_steps", "until"}
 
-// Identity returns what tells a model from others but for its seed, by key: the settings that change
-// what is trained or measured, those of the member among them, its data, and where its weights come
-// from. Models may be averaged only where it is the same.
+// Identity identifies models that differ only in their seed. By key, it has the settings that change what is
+// trained or measured, including those of the member, the data, and the origin of the weights. Models may be
+// averaged only if their identities are equal.
 func (m Model) Identity() (map[string]string, error) {
 	all, err := m.Run.Config.Settings()
 	if err != nil {
@@ -50,7 +50,7 @@ func (m Model) Identity() (map[string]string, error) {
 		all["optimizer"] = m.optimizer(name)
 	}
 	all[DataKey], all[WeightsKey] = m.Run.DataSHA256, m.Run.Origin
-	// The hash says which data it was, but not the names by which the places of a file are found.
+	// The hash identifies the data, but not the names by which a file's places are matched.
 	isKnown := m.Run.DataSHA256 != "" && all["positions.sha256"] == ""
 	maps.DeleteFunc(all, func(key, value string) bool {
 		return slices.Contains(dataPaths, key) && (isKnown || value == "" || value == "null")
@@ -59,13 +59,13 @@ func (m Model) Identity() (map[string]string, error) {
 	return all, nil
 }
 
-// dataPaths are the keys of the files with the data. The hash of what was read from them says more: one file
-// has several paths.
+// dataPaths holds the keys of the files with the data. The hash of the data replaces them, because one file may
+// have several paths.
 var dataPaths = config.Keys(func(s config.Setting) bool {
 	return s.Path && slices.Contains(config.DataKeys(), s.Key)
 })
 
-// Optimizer returns the optimizer; adam for adamw without decay, as the two are one.
+// Optimizer returns the optimizer. adamw without decay is returned as adam, which is the same.
 func (m Model) Optimizer() string { return m.optimizer(m.Run.Config.Optimizer) }
 
 func (m Model) optimizer(name string) string {
@@ -75,8 +75,8 @@ func (m Model) optimizer(name string) string {
 	return name
 }
 
-// base identifies what is the same in all models that a figure compares: the identity but for the settings by
-// which figures choose models, those of the encoding, the member and the length of training, and the precision.
+// base identifies what all models of one figure share: the identity without the precision and the settings that
+// figures compare, those of the encoding, the member and the length of training.
 func (m Model) base() (map[string]string, error) {
 	identity, err := m.Identity()
 	maps.DeleteFunc(identity, func(key, _ string) bool {
@@ -87,11 +87,10 @@ func (m Model) base() (map[string]string, error) {
 	return identity, err
 }
 
-// factors are the keys of the settings in which the models of a figure differ.
+// factors holds the keys of the settings in which the models of a figure differ.
 var factors = config.Keys(func(s config.Setting) bool { return s.Factor })
 
-// TrainedAs returns the identity without what belongs to the encoding, which models are compared by: what is
-// left should be the same in all of them.
+// TrainedAs returns the identity without the encoding. It should be equal for all models that are compared.
 func (m Model) TrainedAs() (map[string]string, error) {
 	identity, err := m.Identity()
 	maps.DeleteFunc(identity, func(key, _ string) bool {
@@ -100,7 +99,7 @@ func (m Model) TrainedAs() (map[string]string, error) {
 	return identity, err
 }
 
-// Unlike returns the keys, but for ignored ones, in which groups of different encodings differ besides the
+// Unlike returns the keys, without ignored ones, in which groups of different encodings differ besides the
 // encoding, and the values of each group.
 func Unlike(groups []Group, ignored ...string) (keys []string, values []map[string]string, err error) {
 	values = make([]map[string]string, len(groups))
@@ -113,8 +112,8 @@ func Unlike(groups []Group, ignored ...string) (keys []string, values []map[stri
 	return Differing(values), values, nil
 }
 
-// UnlikeData returns the settings of their examples in which two models differ, or the hash of their data, each
-// described as Difference does; nil where they see the same examples.
+// UnlikeData returns the data settings in which two models differ, or the hashes of their data, each described
+// by Difference; nil if they have the same examples.
 func UnlikeData(a, b Model) (settings [][2]string, err error) {
 	keys, values, err := Unlike([]Group{{Models: []Model{a}}, {Models: []Model{b}}})
 	for _, key := range keys {
@@ -137,7 +136,7 @@ func Identities(models []Model) ([]map[string]string, error) {
 	return out, nil
 }
 
-// Key returns an identity as one text, without some of its keys.
+// Key returns an identity as one text, without the given keys.
 func Key(identity map[string]string, without ...string) string {
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(identity)) {
@@ -151,7 +150,7 @@ func Key(identity map[string]string, without ...string) string {
 // IsLength reports whether a key is of a setting that says when training ends.
 func IsLength(key string) bool { return slices.Contains(LengthKeys, key) }
 
-// Difference describes a value of an identity behind the label of an encoding: "lr 0.001", or by the first digits
+// Difference describes a value of an identity for the label of an encoding: "lr 0.001", or by the first digits
 // of a hash, "data 1a0dc7ef" and "positions bdcef564".
 func Difference(key, value string) string {
 	if of, isHash := strings.CutSuffix(key, ".sha256"); isHash {
@@ -168,8 +167,8 @@ func Difference(key, value string) string {
 	return key[strings.LastIndex(key, ".")+1:] + " " + cmp.Or(value, "none")
 }
 
-// Distinct returns models of which no two have the same seed and the same identity, without some of its
-// keys: a run and its copy are one model, the first. A note says how many were left out.
+// Distinct returns models without repeated ones: of models with the same seed and the same identity, apart from
+// the given keys, such as a run and its copy, it keeps the first. A note says how many were left out.
 func Distinct(models []Model, without ...string) (kept []Model, notes []string, err error) {
 	all, err := Identities(models)
 	if err != nil {
@@ -201,20 +200,20 @@ func (c *Copies) Add(first, second runlog.Numbers) {
 	}
 }
 
-// Notes returns a sentence on the copies; none where there are none.
+// Notes returns a sentence on the copies, or none if there are none.
 func (c Copies) Notes() []string {
 	if c.all == 0 {
 		return nil
 	}
 	note := "counted once: " + wording.Count(c.all, "model") + " with the settings, data and seed of another"
 	if c.differ > 0 {
-		note += fmt.Sprintf("; for %d of them the numbers differ (another build or device?), and the first counts",
+		note += fmt.Sprintf("; for %d of them the numbers differ (another build or device?); the first counts",
 			c.differ)
 	}
 	return []string{note}
 }
 
-// readOrigin fills in the data, the origin of a run's weights and the precision.
+// readOrigin sets the data, the origin of a run's weights and the precision.
 func (r *Run) readOrigin(from *runlog.Reader) error {
 	metadata, err := from.CheckpointMetadata()
 	if err != nil && !errors.Is(err, runlog.ErrDamaged) && !errors.Is(err, runlog.ErrNoCheckpoint) {
@@ -246,19 +245,20 @@ func (r *Run) readOrigin(from *runlog.Reader) error {
 	return nil
 }
 
-// Precision returns that of products, such as fp32; "tf32, fp32" where the run went on by another one.
+// Precision returns the precision of products, such as fp32; "tf32, fp32" if the run was continued with another
+// one.
 func (r *Run) Precision() string {
 	return cmp.Or(r.Config.Precision, strings.Join(r.precisions, ", "), onlyPrecision)
 }
 
-// onlyPrecision is that of versions whose runs do not say it.
+// onlyPrecision is the precision of versions whose runs do not record it.
 const onlyPrecision = "fp32"
 
-// imported is the Origin of a run that came back from PyTorch.
+// imported is the Origin of a run imported from PyTorch.
 const imported = "imported"
 
-// Weights says where the weights come from, as Run.Origin does, and of an import after how much training
-// here: "imported from PyTorch after 24 epochs".
+// Weights returns the origin of the weights, like Run.Origin, and for an import the length of training here:
+// "imported from PyTorch after 24 epochs".
 func (m Model) Weights() string {
 	l := m.Length()
 	l.n, l.until, l.of = m.Result.Steps, "", ""
@@ -268,8 +268,8 @@ func (m Model) Weights() string {
 	return strings.Replace(m.Run.Origin, imported, imported+" from PyTorch after "+l.String(), 1)
 }
 
-// edited lists the settings whose values in config.json and in the newest checkpoint differ. The file was
-// edited: the weights are not of these settings, and training refuses to resume.
+// edited returns the settings whose values in config.json and in the newest checkpoint differ. Then the file
+// was edited: the weights do not belong to these settings, and training refuses to resume.
 func (r *Run) edited(checkpoint string) (keys []string, err error) {
 	if checkpoint == "" {
 		return nil, nil
@@ -290,11 +290,11 @@ func (r *Run) edited(checkpoint string) (keys []string, err error) {
 	return keys, nil
 }
 
-// changedSetting matches what environment.json says of a setting that was changed in a run.
+// changedSetting matches the text in environment.json about a setting that was changed in a run.
 var changedSetting = regexp.MustCompile(`^(\S+) was .* and is .* after step \d+$`)
 
-// originOf returns what a change in environment.json says of the weights; "" where nothing: another
-// machine, or more steps at a constant learning rate.
+// originOf returns what a change in environment.json implies for the weights; "" if nothing, for another
+// machine or more steps at a constant learning rate.
 func originOf(changed, schedule string) string {
 	if strings.HasPrefix(changed, runlog.ImportedFrom) {
 		return imported

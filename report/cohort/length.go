@@ -11,13 +11,13 @@ import (
 	"torchpe/train/config"
 )
 
-// Length is the length of a model's training: a number of epochs or steps, or until it fitted, that
-// number at most.
+// Length is the length of a model's training: a number of epochs or steps, or until it fitted with that number
+// as the maximum.
 type Length struct {
 	n     int
 	unit  string // epoch or step
-	until string // the criterion; "" where the number is the length
-	of    string // where training was cut short, the length by which its learning rate falls: "40 epochs"
+	until string // the criterion; "" if the number is the length
+	of    string // if training was cut short, the planned length that its learning rate follows: "40 epochs"
 }
 
 // Length returns how long the model was trained.
@@ -27,7 +27,7 @@ func (m Model) Length() Length {
 	if !c.HasPuzzles() || c.LimitSteps > 0 {
 		l.n, l.unit = m.Result.Steps, "step"
 	}
-	planned := c.Epochs + c.Steps // one of them is 0
+	planned := c.Epochs + c.Steps // one of the two is 0
 	if c.Until != "" {
 		l.n = cmp.Or(c.LimitSteps, planned)
 	}
@@ -57,13 +57,13 @@ func (l Length) after() string {
 	return "for " + l.String()
 }
 
-// compare orders lengths. Steps come before epochs: of puzzles they are of runs that were cut short.
+// compare orders lengths. Steps come before epochs: puzzle models with steps were cut short.
 func (l Length) compare(m Length) int {
 	return cmp.Or(cmp.Compare(m.unit, l.unit), cmp.Compare(l.n, m.n), cmp.Compare(l.until, m.until),
 		cmp.Compare(m.of, l.of))
 }
 
-// CommonLength returns the length that most models have, the longest of several such.
+// CommonLength returns the length that most models have, or the longest of several.
 func CommonLength(models []Model) Length {
 	count := map[Length]int{}
 	for _, m := range models {
@@ -74,13 +74,12 @@ func CommonLength(models []Model) Length {
 	})
 }
 
-// GroupsOfAnyLength joins models that differ in their seed and length of training alone.
+// GroupsOfAnyLength joins models that differ only in their seed and length of training.
 func GroupsOfAnyLength(models []Model) ([]Group, error) { return Groups(models, LengthKeys...) }
 
-// OfCommonLength returns, of models that differ in their seed and length of training alone, those of the
-// commonest length: a mean over models trained for 20 epochs and for 4,000 says nothing. Of two with one
-// seed, such as one cut short and one that was to be that short, it keeps the first. Notes say what it
-// leaves out.
+// OfCommonLength selects, among models that differ only in their seed and length of training, those of the
+// commonest length: a mean over models trained for 20 and for 4,000 epochs has no meaning. Of two with one
+// seed, such as one cut short and one planned that short, it keeps the first. Notes say what it leaves out.
 func OfCommonLength(models []Model) (kept []Model, notes []string, err error) {
 	groups, err := GroupsOfAnyLength(models)
 	if err != nil {
@@ -115,8 +114,8 @@ func OfCommonLength(models []Model) (kept []Model, notes []string, err error) {
 	return kept, append(notes, copies...), err
 }
 
-// DifferInLength reports whether groups were trained for lengths that let nobody compare their encodings. Those of
-// puzzles may differ, as models are compared that have fitted.
+// DifferInLength reports whether groups have lengths of training with which their encodings cannot be compared.
+// Lengths of puzzle models may differ, because fitted models are compared.
 func DifferInLength(groups []Group) bool {
 	lengths := map[Length]bool{}
 	for _, m := range ModelsOf(groups) {
@@ -127,8 +126,8 @@ func DifferInLength(groups []Group) bool {
 	return len(lengths) > 1
 }
 
-// LengthText says how long models were trained, such as "20 epochs", "20 epochs (learn-0.01, learn-0.05:
-// 8 epochs)", or "16 to 151 epochs (until train=0.99)"; "" of none.
+// LengthText describes how long models were trained, such as "20 epochs", "20 epochs (learn-0.01, learn-0.05: 8
+// epochs)", or "16 to 151 epochs (until train=0.99)"; "" for no models.
 func LengthText(models []Model) string {
 	if len(models) == 0 {
 		return ""

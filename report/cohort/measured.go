@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// ModelKey tells models apart.
+// ModelKey identifies a model.
 type ModelKey struct {
 	run   *Run
 	index int
@@ -24,12 +24,12 @@ func (g Group) Values(of func(Model) float64) []float64 {
 	return out
 }
 
-// Finite returns the finite values: what was not measured is in no mean.
+// Finite returns the finite values: means leave out what was not measured.
 func Finite(x []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(x), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
 
-// Paired returns a measure of the models of two groups that have the same seed, where both have it.
+// Paired returns a measure of the models of two groups that have the same seed, if both have it.
 func Paired(a, b Group, of func(Model) float64) (x, y []float64) {
 	for _, m := range a.Models {
 		at := slices.IndexFunc(b.Models, func(o Model) bool { return o.Member.Seed == m.Member.Seed })
@@ -51,15 +51,15 @@ func ModelsOf(all []Group) (models []Model) {
 	return models
 }
 
-// IsUnfitted reports whether the model has not fitted its training data. Such a model tells nothing of
+// IsUnfitted reports whether the model has not fitted its training data. Such a model says nothing about
 // generalisation.
 func (m Model) IsUnfitted() bool {
 	reached, known := m.Fitted()
 	return known && !reached
 }
 
-// MeasuredOtherwise returns those of models, which all have a measure, that took it by other settings than most of
-// them, such as on more puzzles: a mean is over the others alone. The measure is a key or the name of a family.
+// MeasuredOtherwise returns the models that took a measure with other settings than most, such as on more
+// puzzles; means leave them out. All models have the measure, which is a key or the name of a family.
 func MeasuredOtherwise(models []Model, measure string) (others []Model) {
 	count, most := map[string]int{}, ""
 	for _, m := range models {
@@ -80,18 +80,18 @@ func Unfitted(models []Model) []Model {
 	return slices.DeleteFunc(slices.Clone(models), func(m Model) bool { return !m.IsUnfitted() })
 }
 
-// Fitted returns the group without models that have not fitted.
+// Fitted returns the group without unfitted models.
 func (g Group) Fitted() Group {
 	g.Models = slices.DeleteFunc(slices.Clone(g.Models), Model.IsUnfitted)
 	return g
 }
 
-// FittedText returns "5 of 5": the number of models that have fitted, and of all.
+// FittedText returns "5 of 5": the number of fitted models, and of all.
 func (g Group) FittedText() string {
 	return fmt.Sprintf("%d of %d", len(g.Fitted().Models), len(g.Models))
 }
 
-// Mark returns a star where a model of the group has not fitted, else "".
+// Mark returns a star if a model of the group has not fitted, else "".
 func (g Group) Mark() string {
 	if slices.ContainsFunc(g.Models, Model.IsUnfitted) {
 		return "*"

@@ -11,13 +11,13 @@ import (
 // StoppedNote is the sentence for the caption of curves in which a model has stopped.
 const StoppedNote = "A model that has stopped at its criterion keeps its last value."
 
-// HasStopped reports whether the model reached the criterion at which its run stops.
+// HasStopped reports whether the model reached the criterion that stops its run.
 func (m Model) HasStopped() bool {
 	return m.Run.Config.Until != "" && m.Result.Fit != nil && m.Result.Fit.Reached
 }
 
-// Course returns a measure of models [model][x] over the x of their records, such as their steps: where each
-// model that was measured has a value, so that a mean is over the same models everywhere. A model that has
+// Course returns a measure [model][x] over the x of the models' records, such as their steps. It keeps only x
+// at which each measured model has a value, so that means are over the same models everywhere. A model that
 // stopped at its criterion keeps its last value. A model that was not measured has NaN.
 func Course(models []Model, records []map[int]runlog.Record, of func(runlog.Record) float64) (at []float64,
 	values [][]float64) {

@@ -10,7 +10,7 @@ type Model struct {
 	Result runlog.MemberResult
 }
 
-// Models returns the members of runs that did not diverge, and how many did.
+// Models returns the members of runs that did not diverge, and the number of those that did.
 func Models(found []*Run) (models []Model, diverged int) {
 	for _, r := range found {
 		for i, m := range r.Result.Members {
@@ -24,13 +24,13 @@ func Models(found []*Run) (models []Model, diverged int) {
 	return models, diverged
 }
 
-// Label names the model's encoding as the paper does: learn-0.2, 2d-fixed.
+// Label names the model's encoding like the paper: learn-0.2, 2d-fixed.
 func (m Model) Label() string { return Label(m.Run.Config.PE, m.Member.Sigma) }
 
-// Number returns the number of a key at the end of training; NaN where it was not measured.
+// Number returns the number of a key at the end of training, or NaN if it was not measured.
 func (m Model) Number(key string) float64 { return m.Result.Measures.Get(key) }
 
-// Sigma returns the SD that the learned PE started with, or -1 where there is none.
+// Sigma returns the initial SD of the learned PE, or -1 if there is none.
 func (m Model) Sigma() float64 {
 	if m.Member.Sigma == nil {
 		return -1
@@ -38,7 +38,7 @@ func (m Model) Sigma() float64 {
 	return *m.Member.Sigma
 }
 
-// Records returns the model's records of a run's.
+// Records returns the model's records among those of its run.
 func (m Model) Records(all []runlog.Record) []runlog.Record {
 	var own []runlog.Record
 	for _, r := range all {

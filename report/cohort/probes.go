@@ -15,15 +15,15 @@ import (
 	"torchpe/train/runlog"
 )
 
-// tensors are those of a run's models, [E,...] each.
+// tensors holds tensors [E,...] of a run's models.
 type tensors struct {
 	file      *safetensors.File
 	members   int
 	dir, name string // of the file
 }
 
-// Values returns a member's part of a tensor with the shape of the part; ok is false where there is no such
-// tensor. Only that part is turned into numbers.
+// Values returns a member's part of a tensor and the shape of the part; ok is false if there is no such tensor.
+// It converts only that part.
 func (t tensors) Values(name string, member int) (values []float64, shape []int, ok bool, err error) {
 	x, ok := t.file.Tensor(name)
 	if !ok {
@@ -45,10 +45,10 @@ type Probes struct{ tensors }
 // Weights are the parameters at the end of training.
 type Weights struct {
 	tensors
-	Warning string // why they are not those of the end of training; "" where they are
+	Warning string // why they are not from the end of training; "" if they are
 }
 
-// Weights reads the newest checkpoint. The error matches runlog.ErrNoCheckpoint where none was kept.
+// Weights reads the newest checkpoint. The error matches runlog.ErrNoCheckpoint if none was kept.
 func (r *Run) Weights() (*Weights, error) {
 	c, err := readPart(r, (*runlog.Reader).LoadCheckpoint)
 	if err != nil {
@@ -57,20 +57,19 @@ func (r *Run) Weights() (*Weights, error) {
 	return &Weights{tensors{c.File, len(r.Config.Members), r.Dir, "checkpoint"}, c.Warning}, nil
 }
 
-// Parameter returns what Values does of a parameter, such as block0.attn.in.weight.
+// Parameter returns a member's part of a parameter, such as block0.attn.in.weight, like Values.
 func (w *Weights) Parameter(name string, member int) (values []float64, shape []int, ok bool, err error) {
 	return w.Values(runlog.ParameterTensor(runlog.Weights, name), member)
 }
 
-// Blocks lists the blocks, from 0, at whose input a table is added. It is empty for an encoding
-// without one.
+// Blocks returns the blocks, from 0, that add a table to their input. It is empty for an encoding without one.
 func (p *Probes) Blocks() (blocks []int) {
 	for _, name := range p.file.Names() {
 		block, err := strconv.Atoi(strings.TrimPrefix(name, "pe/"))
 		if err != nil || name != tableName(block) {
 			continue
 		}
-		if x, _ := p.file.Tensor(name); len(x.Shape) == 3 { // else drawn for each batch: no place of its own
+		if x, _ := p.file.Tensor(name); len(x.Shape) == 3 { // else drawn for each batch: tokens have no fixed place
 			blocks = append(blocks, block)
 		}
 	}
@@ -78,11 +77,11 @@ func (p *Probes) Blocks() (blocks []int) {
 	return blocks
 }
 
-// tableName returns the name of the table that is added at the input of a block.
+// tableName returns the name of the table that is added to the input of a block.
 func tableName(block int) string { return fmt.Sprintf("pe/%d", block) }
 
-// Table returns the table that a member adds at the input of a block. The error matches ErrNoTable
-// where there is none.
+// Table returns the table that a member adds to the input of a block. The error matches ErrNoTable if there is
+// none.
 func (p *Probes) Table(member, block int) (metrics.Table, error) {
 	x, ok := p.file.Tensor(tableName(block))
 	if !ok || len(x.Shape) != 3 {
@@ -101,8 +100,8 @@ func (p *Probes) FirstTable(member int) (metrics.Table, error) {
 	return p.Table(member, first)
 }
 
-// Attention returns a member's attention maps on the validation puzzles; of masked prediction there
-// is one example, the mean over test frames.
+// Attention returns a member's attention maps on the validation puzzles. Masked prediction has one example, the
+// mean over test frames.
 func (p *Probes) Attention(member int) (a metrics.Attention, err error) {
 	for layer := 0; ; layer++ {
 		x, ok := p.file.Tensor(fmt.Sprintf("attention/%d", layer))
@@ -133,7 +132,7 @@ func (p *Probes) Attention(member int) (a metrics.Attention, err error) {
 	return a, nil
 }
 
-// Modules returns the module of each token; ok is false where the run keeps none. A module that is no whole
+// Modules returns the module of each token; ok is false if the run keeps none. A module that is not a whole
 // number is an error.
 func (p *Probes) Modules() (modules []int, ok bool, err error) {
 	values, ok, err := p.shared(runlog.ModulesProbe)
@@ -146,8 +145,7 @@ func (p *Probes) Modules() (modules []int, ok bool, err error) {
 	return modules, ok, err
 }
 
-// NoiseAmplitudes returns the amplitudes of the noise that puzzles were tested with; ok is false where
-// they were not.
+// NoiseAmplitudes returns the amplitudes of noise in the tests on puzzles; ok is false if there were none.
 func (p *Probes) NoiseAmplitudes() (values []float64, ok bool, err error) {
 	return p.shared(runlog.AmplitudesProbe)
 }
@@ -162,7 +160,7 @@ func (p *Probes) shared(name string) (values []float64, ok bool, err error) {
 	return values, true, err
 }
 
-// TokenNames returns the names of n tokens, or nil where the run does not know them.
+// TokenNames returns the names of n tokens, or nil if the run does not know them.
 func (p *Probes) TokenNames(n int) []string {
 	if names := p.Text("token_names"); len(names) == n {
 		return names
@@ -170,8 +168,8 @@ func (p *Probes) TokenNames(n int) []string {
 	return nil
 }
 
-// TokenPoints returns where a file places n tokens, each on the same axes, the slowest first; nil
-// where none does.
+// TokenPoints returns the places of n tokens according to a file, each on the same axes, the slowest first; nil
+// if there is no file.
 func (p *Probes) TokenPoints(n int) [][]float64 {
 	var points [][]float64
 	err := json.Unmarshal([]byte(p.file.Metadata["token_points"]), &points)
@@ -182,9 +180,8 @@ func (p *Probes) TokenPoints(n int) [][]float64 {
 	return points
 }
 
-// SubjectErrors returns the test error of a member on each test subject at a share of tokens
-// masked, such as "0.50"; nil where there are fewer than two subjects, or a run of an earlier
-// version.
+// SubjectErrors returns the test error of a member on each test subject at a share of tokens masked, such as
+// "0.50". It returns nil for fewer than two subjects, or for a run of an earlier version.
 func (p *Probes) SubjectErrors(level string, member int) (subjects []string, mse []float64, err error) {
 	values, shape, ok, err := p.Values("subjects/"+level, member)
 	if subjects = p.Text("test_subjects"); err != nil || !ok || len(shape) != 1 || shape[0] != len(subjects) {
@@ -193,8 +190,8 @@ func (p *Probes) SubjectErrors(level string, member int) (subjects []string, mse
 	return subjects, values, nil
 }
 
-// Text returns the lines of a text that was kept with the probes, such as the names of modules; none
-// where there is none. Characters that XML does not take are written as escapes.
+// Text returns the lines of a text that was kept with the probes, such as the names of modules, or none.
+// Characters that are not allowed in XML are escaped.
 func (p *Probes) Text(key string) []string {
 	text := p.file.Metadata[key]
 	if text == "" {

@@ -10,15 +10,15 @@ import (
 	"torchpe/train/runlog"
 )
 
-// The least numbers of models whose mean has an interval, which that of two has not because it spans
-// everything, and of models that are tested.
+// The smallest number of models whose mean has an interval (that of two spans everything), and the smallest
+// number that is tested.
 const (
 	FewestForInterval = 3
 	FewestForP        = 5
 )
 
-// Interval returns Student's 95 % confidence interval of the mean of at least FewestForInterval values; not
-// ok of fewer, or of equal ones.
+// Interval returns Student's 95 % confidence interval of the mean; ok is false for fewer than FewestForInterval
+// values, or for equal ones.
 func Interval(values []float64) (i stats.Interval, ok bool) {
 	if len(values) < FewestForInterval || stats.SD(values) == 0 {
 		return i, false
@@ -29,14 +29,14 @@ func Interval(values []float64) (i stats.Interval, ok bool) {
 
 // Difference is the mean difference of pairs, with Student's 95 % interval.
 type Difference struct {
-	stats.Interval         // 0 to 0 where it is not known, or wider than all values of the measure
-	P              float64 // of Welch's test, where the spread is that of others, too; NaN else
-	Text           string  // "difference .012, 95 % .005 to .019, paired t(4) = 4.68, p = .009"; "" of fewer pairs
+	stats.Interval         // 0 to 0 if unknown, or if wider than all values of the measure
+	P              float64 // of Welch's test, if the spread is pooled with others; else NaN
+	Text           string  // "difference .012, 95 % .005 to .019, paired t(4) = 4.68, p = .009"; "" for fewer pairs
 }
 
-// Compare returns the difference of x and y, numbers of a measure, pair by pair. At least FewestForP pairs are
-// tested. The comparison may have been chosen out of several: its interval then holds for all of them at once
-// (Bonferroni), and stands for the test. The spread is pooled over x, y and others, which have the same seeds.
+// Compare compares two lists of a measure, x and y, pair by pair. It tests at least FewestForP pairs. If the
+// comparison was chosen out of several, its interval holds for all of them at once (Bonferroni) and replaces
+// the test. The spread is pooled over x, y and others, which have the same seeds.
 func Compare(measure string, x, y []float64, outOf int, others ...[]float64) Difference {
 	d := Difference{P: math.NaN()}
 	between := make([]float64, len(x))
@@ -89,7 +89,8 @@ func Summary(x []float64) stats.Summary {
 	return stats.Summary{Mean: stats.Mean(x), SD: stats.SD(x), N: len(x)}
 }
 
-// WelchP returns p of Welch's test of two groups of numbers alone; NaN where neither varies, which is no test.
+// WelchP returns p of Welch's test of two groups of numbers, or NaN if neither varies, so that there is no
+// test.
 func WelchP(x, y []float64) float64 {
 	test, err := stats.WelchTFrom(Summary(x), Summary(y))
 	if err != nil {
@@ -98,11 +99,10 @@ func WelchP(x, y []float64) float64 {
 	return test.P
 }
 
-// WelchTells reports whether Welch's test agrees that two groups differ: p is below 5 %, or there is no test.
+// WelchTells reports whether Welch's test allows two groups to differ: p is below 5 %, or there is no test.
 func WelchTells(p float64) bool { return !(p >= 0.05) }
 
-// DecimalsOf returns the decimals of a measure in reports, where three are the most: as many as the paper
-// has.
+// DecimalsOf returns the decimals of a measure in reports, at most three, as in the paper.
 func DecimalsOf(measure string) int {
 	const most = 3
 	if decimals, ok := runlog.DecimalsOf(measure); ok {
@@ -111,7 +111,7 @@ func DecimalsOf(measure string) int {
 	return most
 }
 
-// Text returns a number of a measure as texts have it: ".956".
+// Text formats a number of a measure for texts: ".956".
 func Text(measure string, v float64) string {
 	if math.IsNaN(v) {
 		return notMeasured
@@ -126,7 +126,7 @@ func IntervalText(measure string, v stats.Interval) string {
 	return Text(measure, v.Low) + " to " + Text(measure, v.High)
 }
 
-// MeanText returns ".956 ± .039", or ".956" of one value.
+// MeanText returns ".956 ± .039", or ".956" for one value.
 func MeanText(measure string, values []float64) string {
 	text := Text(measure, stats.Mean(values))
 	if len(values) > 1 {
@@ -135,7 +135,7 @@ func MeanText(measure string, values []float64) string {
 	return text
 }
 
-// RangeText returns ".31", or ".31 to .36": the least and the greatest of numbers, with a decimal less.
+// RangeText returns ".31", or ".31 to .36": the smallest and the largest number, with one decimal less.
 func RangeText(measure string, values []float64) string {
 	if len(values) == 0 {
 		return notMeasured
@@ -148,8 +148,8 @@ func RangeText(measure string, values []float64) string {
 	return low + " to " + high
 }
 
-// Decimals writes a number from -1 to 1 as papers do, without the zero before its point. Unlike
-// number.Bare it keeps the sign of −.000, which says on which side of 0 an interval ends.
+// Decimals writes a number from -1 to 1 like papers, without the zero before the point. Unlike number.Bare it
+// keeps the sign of −.000, which says on which side of 0 an interval ends.
 func Decimals(v float64, digits int) string {
 	text := fmt.Sprintf("%.*f", digits, math.Abs(v))
 	if math.Abs(v) < 1 && text[0] == '0' {

@@ -10,10 +10,10 @@ import (
 	"torchpe/report/cohort"
 )
 
-// ErrorSentences says what the errors of groups show, which come in the order of their means: which
-// encodings predict no better than a constant or a regression on the mean of the visible tokens, how sure
-// the least error is, and what needs no model. The measure is an error at a share of tokens masked,
-// "test_mse/0.50", and what names it. It returns "" for no groups.
+// ErrorSentences describes the errors of groups, ordered by their means: which encodings predict no better than
+// a constant or a regression on the mean of the visible tokens, how certain the lowest error is, and which
+// errors need no model. measure is an error at a share of tokens masked, "test_mse/0.50"; what names it in
+// words. It returns "" for no groups.
 func (d *Draft) ErrorSentences(ranked []cohort.Group, measure, what string) string {
 	if len(ranked) == 0 {
 		return ""
@@ -58,8 +58,8 @@ func (d *Draft) errorText(g cohort.Group, measure string) string {
 	return fmt.Sprintf("%s (%s, n = %d)", MeanText(measure, values), g.Label, len(values))
 }
 
-// simplest names the better of the predictions that know nothing of the tokens, and returns its error; +Inf
-// where a run has none.
+// simplest returns the name and error of the better of the predictions that know nothing of the tokens; the
+// error is +Inf if a run has none.
 func simplest(r *cohort.Run, level string) (name string, mse float64) {
 	mse = math.Inf(1)
 	for _, b := range Baselines[1:] {
@@ -71,8 +71,9 @@ func simplest(r *cohort.Run, level string) (name string, mse float64) {
 	return name, mse
 }
 
-// PoorNote warns of a model that predicts masked tokens no better than what knows nothing of the tokens, so that its
-// positions may hold nothing: "learn-0.1, seed 1 (test MSE .880, 0.50 masked): no better than ..."; "" of others.
+// PoorNote warns of a model that predicts masked tokens no better than a prediction that knows nothing of the
+// tokens, so that its positions may mean nothing: "learn-0.1, seed 1 (test MSE .880, 0.50 masked): no better
+// than ..."; "" for others.
 func PoorNote(m cohort.Model) string {
 	if m.Run.Config.Masked == nil {
 		return ""
@@ -85,15 +86,15 @@ func PoorNote(m cohort.Model) string {
 		return ""
 	}
 	return fmt.Sprintf("%s, seed %d (test MSE %s, %s masked): no better than %s (%s); train longer before you "+
-		"believe its modules", m.Label(), m.Member.Seed, Text(measure, mse), level, name, Text(measure, bound))
+		"trust its modules", m.Label(), m.Member.Seed, Text(measure, mse), level, name, Text(measure, bound))
 }
 
-// Certainty says in sentences whether the best of groups, which are ranked by a measure, can be told from the worst,
-// and from the next one. It allows for their choice out of all pairs. The spread over seeds is that of all groups that
-// have the seeds of the two; as it may be too small for some, Welch's test of the two alone must agree.
+// Certainty says whether the best of groups ranked by a measure differs from the worst, and from the next one.
+// It corrects for choosing them out of all pairs. The spread over seeds is pooled over all groups that have the
+// seeds of the two; as it may be too small for some, Welch's test of only the two must agree.
 func (d *Draft) Certainty(ranked []cohort.Group, measure string) string {
 	if cohort.DifferInLength(ranked) {
-		return "They were trained for different lengths, which is no test of encodings."
+		return "They were trained for different lengths, so this does not compare encodings."
 	}
 	best, next, worst := ranked[0], ranked[1], ranked[len(ranked)-1]
 	pairs := len(ranked) * (len(ranked) - 1) / 2

@@ -1,6 +1,6 @@
-// Package item holds what the reports share: the measures of models by name, and the shapes of their
-// figures and tables. A report is a list of items; a Draft is an item being made. Package cohort says which
-// models there are, and which may be averaged.
+// Package item holds what the reports share: the measures of models by name, and the layouts of their figures
+// and tables. A report is a list of items; a Draft is an item in the making. Package cohort says which models
+// exist, and which may be averaged.
 package item
 
 import (
@@ -16,25 +16,25 @@ import (
 	"torchpe/report/table"
 )
 
-// Draft is an item being made.
+// Draft is an item in the making.
 type Draft struct {
 	document.Item
 	Groups []cohort.Group
 	Rows   []figure.Row
-	Texts  map[string]string // sentences of the caption on the panels that are drawn, by name
-	Marks  bool              // marks models that have not fitted: a star behind the label, hollow dots
+	Texts  map[string]string // caption sentences about drawn panels, by name
+	Marks  bool              // marks unfitted models: a star after the label, hollow dots
 
-	partial []string // what Mean found for some models of a group alone
+	partial []string // measures that only some models of a group have
 
 	// Measure returns a measure of a model; Value if nil.
 	Measure Measured
 }
 
-// Row adds a row of the panels that are not empty, if there are any. A panel of many named groups has a row of its
-// own, so that the names have room.
+// Row adds a row of the panels that are not empty, if any. A panel of many named groups gets its own row, to
+// leave space for the names.
 func (d *Draft) Row(height float64, panels ...figure.Panel) {
 	var rows [][]figure.Cell
-	isFull := true // the last row
+	isFull := true // whether the last row is full
 	for _, p := range panels {
 		if isEmpty(p) {
 			continue
@@ -51,8 +51,8 @@ func (d *Draft) Row(height float64, panels ...figure.Panel) {
 	}
 }
 
-// hasManyNames reports whether a panel has more groups than may stand beside another panel. Numbers, such as σ, are
-// no names: some may be left out.
+// hasManyNames reports whether a panel has more named groups than fit beside another panel. Numbers, such as σ,
+// do not count as names: some may be left out.
 func hasManyNames(p figure.Panel) bool {
 	const most = 15
 	names := 0
@@ -102,7 +102,7 @@ func (d *Draft) Pairs(height float64, panels []figure.Panel) {
 	}
 }
 
-// Grid adds panels in rows of the same length, or nearly, of at most most.
+// Grid adds panels in rows of nearly the same length, at most most.
 func (d *Draft) Grid(height float64, most int, panels []figure.Panel) {
 	rows := (len(panels) + most - 1) / most
 	for i := range rows {
@@ -115,7 +115,7 @@ func (d *Draft) AddTable(suffix string, t table.Table) {
 	d.Tables = append(d.Tables, document.Named{Name: d.ID + suffix, Table: t})
 }
 
-// Lacks notes a result that the runs lack, and the command that makes it.
+// Lacks notes a result that is missing from the runs, and the command that makes it.
 func (d *Draft) Lacks(command, format string, args ...any) {
 	m := page.Result{What: fmt.Sprintf(format, args...), Command: command}
 	if !slices.Contains(d.Missing, m) {
@@ -139,13 +139,13 @@ func (d *Draft) Finish() document.Item {
 		if d.Compose(on); d.Undrawn == nil {
 			return d.Item
 		}
-		on.Width = figure.PageWidth // its legend is wide
+		on.Width = figure.PageWidth // for its wide legend
 	}
 	d.Compose(on)
 	return d.Item
 }
 
-// isNarrow reports whether the figure is one column of square panels, which leave half a page blank.
+// isNarrow reports whether the figure is one column of square panels, which would leave half a page blank.
 func (d *Draft) isNarrow() bool {
 	for _, row := range d.Rows {
 		switch row.Cells[0].Panel.(type) {

@@ -17,10 +17,10 @@ import (
 	"torchpe/train/runlog"
 )
 
-// Column is a measure as reports show it.
+// Column is a measure shown in reports.
 type Column struct {
 	Measure       string
-	Heading, Name string // of its column in tables; an empty name is MeasureName
+	Heading, Name string // of its column in tables; an empty name means MeasureName
 	Title, Axis   string // of its panel
 }
 
@@ -51,7 +51,7 @@ func (d *Draft) Values(g cohort.Group, name string) []float64 {
 // Known returns a measure of the models of a group that have it.
 func (d *Draft) Known(g cohort.Group, name string) []float64 { return cohort.Finite(d.Values(g, name)) }
 
-// ByMean orders groups by the mean of a measure, those without it last.
+// ByMean orders groups by the mean of a measure; those without it come last.
 func (d *Draft) ByMean(all []cohort.Group, name string, rising bool) []cohort.Group {
 	value := func(g cohort.Group) float64 {
 		v := stats.Mean(d.Known(g, name))
@@ -67,7 +67,8 @@ func (d *Draft) ByMean(all []cohort.Group, name string, rising bool) []cohort.Gr
 		func(a, b cohort.Group) int { return cmp.Compare(value(a), value(b)) })
 }
 
-// AddMeans adds a row for each group to a table: a head, and the means of measures in columns that it adds.
+// AddMeans adds a row to a table for each group, with head and the means of measures, and adds the columns of
+// the measures.
 func (d *Draft) AddMeans(t *table.Table, groups []cohort.Group, columns []Column, head func(cohort.Group) table.Row) {
 	for _, c := range columns {
 		t.Columns = append(t.Columns, c.Table())
@@ -81,8 +82,8 @@ func (d *Draft) AddMeans(t *table.Table, groups []cohort.Group, columns []Column
 	}
 }
 
-// AddBaselines adds a row for each prediction without a model below those of AddMeans, with its errors in a run's
-// tests.
+// AddBaselines adds a row for each prediction without a model below those of AddMeans, with its errors in the
+// tests of a run.
 func AddBaselines(t *table.Table, columns []Column, r *cohort.Run, called string) {
 	first := len(t.Columns) - len(columns)
 	for _, b := range Baselines {
@@ -97,8 +98,8 @@ func AddBaselines(t *table.Table, columns []Column, r *cohort.Run, called string
 	}
 }
 
-// Mean returns the mean and SD of a measure over the models of a group. The caption says where some of them
-// lack it.
+// Mean returns the mean and SD of a measure over the models of a group. The caption notes if some models lack
+// it.
 func (d *Draft) Mean(g cohort.Group, c Column) table.Cell {
 	values := d.Known(g, c.Measure)
 	if n := len(values); 0 < n && n < len(g.Models) {
@@ -107,7 +108,7 @@ func (d *Draft) Mean(g cohort.Group, c Column) table.Cell {
 	return table.Mean(values)
 }
 
-// Each returns the texts that models have, each once: "20", or "20 or 30".
+// Each returns the distinct texts of models: "20", or "20 or 30".
 func Each(models []cohort.Model, of func(cohort.Model) string) string {
 	var all []string
 	for _, m := range models {
@@ -126,7 +127,7 @@ func (d *Draft) name(g cohort.Group) string {
 	return g.Label
 }
 
-// StoppedNote returns the sentence of a caption on models that have stopped; "" where none has.
+// StoppedNote returns the caption sentence on models that have stopped, or "" if none has.
 func StoppedNote(models []cohort.Model) string {
 	if slices.ContainsFunc(models, cohort.Model.HasStopped) {
 		return " " + cohort.StoppedNote
@@ -156,9 +157,9 @@ func (d *Draft) Boxes(title, yLabel, measure string, groups []cohort.Group) figu
 	return b
 }
 
-// AddChance adds to boxes of modularity the modularity of the data and what chance gives the first model
-// of each group. It returns the latter by label. A group is marked as unlike chance only where it is so by
-// each test.
+// AddChance adds the modularity of the data, and the modularity expected by chance for the first model of each
+// group, to boxes of modularity. It returns the latter by label. A group is marked as unlike chance only if
+// each test says so.
 func AddChance(b *figure.Boxes, groups []cohort.Group) (by map[string]*cohort.Chance, err error) {
 	by = map[string]*cohort.Chance{}
 	for _, g := range groups {
@@ -184,12 +185,12 @@ func AddChance(b *figure.Boxes, groups []cohort.Group) (by map[string]*cohort.Ch
 	return by, nil
 }
 
-// ChanceNote returns the sentences of a caption on what AddChance added to boxes of groups; "" where it added
+// ChanceNote returns the caption sentences on what AddChance added to boxes of groups, or "" if it added
 // nothing.
 func ChanceNote(b figure.Boxes, groups []cohort.Group, by map[string]*cohort.Chance) (note string) {
 	var tests []string
 	warning := " Where neighbours are alike, compact modules pass this test: `torchpe analyze network` with " +
-		"--coordinates tests against tables that are as smooth."
+		"--coordinates tests against tables that are equally smooth."
 	for _, drawn := range b.Groups {
 		c := by[drawn.ColorOf]
 		if c == nil {
@@ -199,12 +200,12 @@ func ChanceNote(b figure.Boxes, groups []cohort.Group, by map[string]*cohort.Cha
 		if !math.IsNaN(c.Smooth) {
 			test += fmt.Sprintf(" (smooth: %s)", number.PText(c.Smooth))
 			warning = " Where neighbours are alike, compact modules pass this test. In brackets: tables that are " +
-				"as smooth over the given places of the tokens (Moran spectral randomisation)."
+				"equally smooth over the given places of the tokens (Moran spectral randomisation)."
 		}
 		tests = append(tests, test)
 	}
 	if tests != nil {
-		note = fmt.Sprintf(" Chance: modules dealt to the tokens at random (%d permutations, first block, first "+
+		note = fmt.Sprintf(" Chance: labels of modules shuffled at random (%d permutations, first block, first "+
 			"seed): %s.%s", cohort.Surrogates, strings.Join(tests, "; "), warning)
 	}
 	for _, g := range groups {
@@ -214,7 +215,7 @@ func ChanceNote(b figure.Boxes, groups []cohort.Group, by map[string]*cohort.Cha
 	}
 	if b.References != nil {
 		note += fmt.Sprintf(" Dashed: Q of the correlations between tokens in the training samples (%s; negative "+
-			"ones as 0), which need no model and are weights of another kind than 1 − distance.",
+			"ones as 0), which need no model and are another kind of weight than 1 − distance.",
 			number.Fixed(b.References[0].Y, DecimalsOf("modularity")))
 	}
 	return note
@@ -236,8 +237,8 @@ func (c Clock) of(r runlog.Record) int {
 	return r.Step
 }
 
-// Courses returns measures of groups over training: lines by measure, one a group, and a table of all
-// records. A measure that no record has has no lines.
+// Courses returns measures of groups over training: lines by measure, one per group, and a table of all
+// records. A measure without records has no lines.
 func (d *Draft) Courses(groups []cohort.Group, x Clock, measures ...Column) (map[string][]figure.LineSeries,
 	table.Table, error) {
 	lines := map[string][]figure.LineSeries{}
@@ -274,8 +275,8 @@ func (d *Draft) Courses(groups []cohort.Group, x Clock, measures ...Column) (map
 // Seed returns the seed of a model as a cell.
 func Seed(m cohort.Model) table.Cell { return table.Text(strconv.FormatUint(m.Member.Seed, 10)) }
 
-// ByNumber returns a line of each group: its models' measures at the numbers of a kind, such as
-// accuracies by length. add gets each of them. A group without such a measure has no line.
+// ByNumber returns one line per group: its models' measures at the numbers of a kind, such as accuracies by
+// length. It calls add with each of them. A group without such a measure has no line.
 func (d *Draft) ByNumber(groups []cohort.Group, kind string,
 	add func(g cohort.Group, m cohort.Model, n int, v float64)) (lines []figure.LineSeries) {
 	for _, g := range groups {

@@ -10,28 +10,28 @@ import (
 	"torchpe/report/figure"
 )
 
-// Spec is an item of a report R as data, made in its drafts D. An item without groups has neither figure nor table,
-// but what it lacks.
+// Spec is an item of a report R as data, made in its drafts D. An item without groups has no figure or table,
+// only a list of what it lacks.
 type Spec[R any, D Drafted] struct {
 	ID, Section, Title string
 
-	Of      func(R) []cohort.Group // its groups; nil where it needs none
-	Lacks   []func(D)              // note results that are missing
+	Of      func(R) []cohort.Group // its groups; nil if it needs none
+	Lacks   []func(D)              // note missing results
 	Only    func(D) bool           // whether there is something to show; nil for groups of any kind
 	Rows    []Row[D]
 	Tables  []func(D)
 	Caption string  // names in braces stand for words, such as {epochs}, or for texts of panels
-	None    func(D) // notes what to make where the item has no panels; nil for nothing
+	None    func(D) // notes what to make if the item has no panels; nil for nothing
 
-	// Make adds what is irregular after rows and tables; nil for nothing. Where an item has no groups of
-	// its own it is called always.
+	// Make adds what does not fit rows and tables; nil for nothing. It is always called for an item without
+	// groups.
 	Make func(D) error
 }
 
 // Row is a row of panels, or several rows.
 type Row[D Drafted] struct {
 	Height float64 // in inches
-	Most   int     // panels a row, in rows of nearly the same length; 0: all in one row
+	Most   int     // panels per row, in rows of nearly the same length; 0: all in one row
 	Pairs  bool    // in rows of two
 	Panels []Panel[D]
 }
@@ -39,7 +39,7 @@ type Row[D Drafted] struct {
 // Panel draws panels of a draft.
 type Panel[D Drafted] func(D) ([]figure.Panel, error)
 
-// Words are the texts for which names in braces stand in captions.
+// Words maps names in braces in captions to their texts.
 type Words[D Drafted] map[string]func(D) string
 
 // Drafted is a draft of a report, which embeds a Draft.
@@ -47,7 +47,7 @@ type Drafted interface{ base() *Draft }
 
 func (d *Draft) base() *Draft { return d }
 
-// Fill makes the item of a report in a draft, but for its drawing.
+// Fill makes the item of a report in a draft, without drawing it.
 func (it Spec[R, D]) Fill(r R, in D, words Words[D]) error {
 	d := in.base()
 	d.ID, d.Section, d.Title, d.Texts = it.ID, it.Section, it.Title, map[string]string{}
@@ -104,7 +104,7 @@ func (it Spec[R, D]) show(in D, words Words[D]) error {
 		if word := words[name]; word != nil {
 			return word(in)
 		}
-		return d.Texts[name] // empty where the panel is not drawn
+		return d.Texts[name] // empty if the panel is not drawn
 	}))
 	return nil
 }
@@ -117,7 +117,7 @@ type Made struct {
 	Files []string
 }
 
-// Add makes the items of a report, each in a draft of its own, and adds them to a document.
+// Add makes the items of a report, each in its own draft, and adds them to a document.
 func Add[R any, D Drafted](to *document.Document, specs []Spec[R, D],
 	draft func(Spec[R, D]) (D, error)) (all []Made, err error) {
 	for _, it := range specs {

@@ -14,13 +14,13 @@ import (
 
 // Tokens holds names and modules of a run's tokens.
 type Tokens struct {
-	Names   []string // numbers from 0 where the run has no names
-	Labels  []int    // the module of each; nil where the run has none
+	Names   []string // numbers from 0 if the run has no names
+	Labels  []int    // the module of each; nil if the run has none
 	Modules []string // names of the modules; may be empty
-	Order   []int    // the tokens by module, else as they are
+	Order   []int    // the tokens by module, else in their order
 }
 
-// TokensOf returns what a run says of its n tokens.
+// TokensOf returns a run's names and modules of its n tokens.
 func TokensOf(p *cohort.Probes, n int) (Tokens, error) {
 	t := Tokens{Names: p.TokenNames(n)}
 	for i := range n {
@@ -40,7 +40,7 @@ func TokensOf(p *cohort.Probes, n int) (Tokens, error) {
 	return t, nil
 }
 
-// Module names the module of a token, by its number where modules have no names; "" where there are none.
+// Module names the module of a token, by its number if modules have no names; "" if there are none.
 func (t Tokens) Module(i int) string {
 	switch {
 	case t.Labels == nil:
@@ -69,8 +69,8 @@ func (t Tokens) Matrix(values []float64) figure.Matrix {
 	return m
 }
 
-// OffDiagonal returns the values off the diagonals of matrices, which are 1 and would leave little of a range of
-// colours to the others.
+// OffDiagonal returns the values off the diagonals of matrices. The diagonals are 1 and would take most of the
+// colour range.
 func OffDiagonal(all []figure.Matrix) (values []float64) {
 	for _, m := range all {
 		for i, v := range m.Values {
@@ -82,7 +82,7 @@ func OffDiagonal(all []figure.Matrix) (values []float64) {
 	return values
 }
 
-// SquareTable returns values [n,n] between n tokens as a table, in an order of tokens that name has names of.
+// SquareTable returns values [n,n] between n tokens as a table, in the given order of tokens.
 func SquareTable(values []float64, order []int, name func(token int) table.Cell) table.Table {
 	t := table.Table{Columns: table.Columns("token")}
 	for _, i := range order {
@@ -96,8 +96,8 @@ func SquareTable(values []float64, order []int, name func(token int) table.Cell)
 	return t
 }
 
-// Learned returns the table that a model learned in the first block that has one, with its probes. The error matches
-// fs.ErrNotExist where the run kept no probes, and cohort.ErrNoTable where the model has no table.
+// Learned returns the table that a model learned in the first block that has one, with its probes. The error
+// matches fs.ErrNotExist if the run kept no probes, and cohort.ErrNoTable if the model has no table.
 func Learned(m cohort.Model) (p *cohort.Probes, x metrics.Table, err error) {
 	if p, err = m.Run.Probes(); err == nil {
 		x, err = p.FirstTable(m.Index)
@@ -105,8 +105,8 @@ func Learned(m cohort.Model) (p *cohort.Probes, x metrics.Table, err error) {
 	return p, x, err
 }
 
-// Plane returns a map of a model's tokens along the first two principal axes of its table. It returns an
-// error where all tokens have one place.
+// Plane returns a map of a model's tokens along the first two principal axes of its table. It returns an error
+// if all tokens lie at one point.
 func Plane(title string, x metrics.Table, axis string) (figure.Map, error) {
 	m := figure.Map{Title: title, Note: "n = 1 model"}
 	at, explained, err := x.PCA(2)
@@ -125,8 +125,8 @@ func Axis(name string, k int, share float64) string {
 	return fmt.Sprintf("%s %d (%.0f %%)", name, k+1, 100*share)
 }
 
-// ClusterOrder returns an order of n tokens in which like ones are neighbours: that of the leaves of
-// average-linkage clustering by the likeness alike [n,n], found by chains of nearest neighbours.
+// ClusterOrder returns an order of n tokens in which similar ones are neighbours: that of the leaves of
+// average-linkage clustering by the similarity alike [n,n], computed by nearest-neighbour chains.
 func ClusterOrder(alike []float64, n int) []int {
 	apart, leaves := make([]float64, n*n), make([][]int, n)
 	for i := range apart {
