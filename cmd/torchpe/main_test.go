@@ -323,8 +323,8 @@ func TestDemo(t *testing.T) {
 	dir := t.TempDir()
 	smallSet(t, dir)
 	says(t, dir, "demo --epochs 1 --lst . --out shown", 0, "puzzles of .", "learn", "0.2", "2", "IID test", "fitted",
-		"until train=0.95, for 1 epoch at most", "4 of 4 models have not fitted",
-		"without --epochs, which is 300 then, and with another --out",
+		"until train=0.95, for at most 1 epoch", "4 of 4 models have not fitted",
+		"without --epochs (default 300) and with another --out",
 		"accuracy.pdf")
 	says(t, dir, "sweep demo --epochs 1 --lst . --out shown --dry-run", 0, "4 runs (0 new, 4 done) in 4 tasks")
 	says(t, dir, "demo --epochs 1 --lst . --out shown", 0, "2>4 runs in 4 tasks (0 new, 4 planned before)", "!>pending")

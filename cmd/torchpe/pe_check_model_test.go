@@ -54,7 +54,7 @@ func TestPECheckModelRefuses(t *testing.T) {
 		"--model smollm3.json --layer 3 --out a.npz":              "nope has no table",
 		"--model smollm3.json --layer 3 --against cos.npz":        "layer 3 turns nothing",
 		"--model config.json --layer 9 --against cos.npz":         "layer 9: there are layers",
-		"--out a.npz --against cos.npz":                           "--against and --out exclude one another",
+		"--out a.npz --against cos.npz":                           "--against and --out exclude each other",
 		"--model config.json --against cos.npz --tolerance -1":    "want a number in [0, 1)",
 		"--model config.json --against cos.npz --what nothing":    "want one of",
 		"--model config.json --against cos.npz --params none.npz": "--params",

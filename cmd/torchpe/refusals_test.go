@@ -116,7 +116,7 @@ var refusals = []struct {
 	{"runs compare absent", 2, "no such file"},
 	{"runs list runs --where sigmma=1", 2, `did you mean "sigma"`},
 	{"runs list runs --where sigma", 2, "KEY OP VALUE"},
-	{"runs list runs --sort x", 2, "is no column"},
+	{"runs list runs --sort x", 2, "is not a column"},
 	{"export missing --out new", 2, "holds no run"},
 	{"export --out twin", 2, "missing: RUN"},
 	{"export runs/a", 2, "missing: --out"},

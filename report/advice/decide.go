@@ -11,13 +11,13 @@ import (
 	"torchpe/report/item"
 )
 
-// level is that of the intervals; their complement is that of the tests.
+// level is the confidence level of intervals; tests use 1 − level.
 const level = 0.95
 
 // The verdicts.
 const (
 	Best  = "best"  // one encoding is better than all others
-	Tie   = "tie"   // some cannot be told apart, and are better than none
+	Tie   = "tie"   // some cannot be told apart, but are better than none
 	None  = "none"  // none is better than no encoding
 	Short = "short" // more training may change the answer
 )
@@ -25,16 +25,16 @@ const (
 // Answer says which encoding suits the data.
 type Answer struct {
 	Verdict string   `json:"verdict"`
-	Labels  []string `json:"candidates"` // that the verdict is about, the least error first
-	More    int      `json:"more"`       // steps or epochs, about, where the verdict is Short
+	Labels  []string `json:"candidates"` // the candidates in the verdict, by increasing error
+	More    int      `json:"more"`       // about how many more steps or epochs are needed, if the verdict is Short
 	Text    string   `json:"answer"`
 }
 
-// difference is by how much the mean error of one candidate exceeds that of another.
+// difference is the mean error of one candidate minus that of another.
 type difference struct {
 	Mean     float64
 	Interval stats.Interval // simultaneous for all pairs of candidates
-	P        float64        // of Welch's test of the two alone; NaN where neither varies
+	P        float64        // of Welch's test of the two alone; NaN if neither varies
 	Clear    bool
 }
 
@@ -55,10 +55,10 @@ func compare(all []Candidate, of func(Candidate) []float64) (c comparison, err e
 	return c, err
 }
 
-// difference returns the error of a less that of b. It is clear where two tests agree at 5 %: Student's t
-// with the pooled spread, corrected for all pairs of candidates (Bonferroni), and Welch's t with the
-// spreads of the two alone. The first allows for the choice of the two among many, the second for
-// spreads that differ. See TestFalseWinners.
+// difference returns the error of a minus that of b. It is clear if two tests agree at 5 %: Student's t with
+// the pooled spread, corrected for all pairs of candidates (Bonferroni), and Welch's t with the spreads of only
+// the two. The first corrects for choosing the two among many, the second for spreads that differ. See
+// TestFalseWinners.
 func (c comparison) difference(a, b int) (difference, error) {
 	k, n := float64(len(c.means)), len(c.errors[a])
 	d := difference{Mean: c.means[a] - c.means[b], P: item.WelchP(c.errors[a], c.errors[b])}
@@ -78,8 +78,8 @@ func (d difference) String() string {
 	return fmt.Sprintf("%.2g (95 %% %.2g to %.2g)", d.Mean, d.Interval.Low, d.Interval.High)
 }
 
-// falls returns by how much the held-out error of a candidate fell from the first to the second third of
-// training, the mean over seeds, and from the second to the last, for each seed.
+// falls returns how much the held-out error of a candidate fell from the first to the second third of training,
+// as the mean over seeds, and from the second to the last third, for each seed.
 func (s *Study) falls(c Candidate) (before float64, last []float64) {
 	for _, values := range c.Errors {
 		var of [3][]float64
@@ -97,12 +97,12 @@ func (s *Study) falls(c Candidate) (before float64, last []float64) {
 // length returns the steps or epochs of training.
 func (s *Study) length() float64 { return last(s.X) }
 
-// more returns how much longer each candidate should be trained, 0 where it has stopped falling. It still
-// falls where its error in the last third of training is below that of the third before by more than twice
-// the fall's standard error (its spread over seeds is pooled over candidates) and by more than a third of the
-// spread of seeds at the end; and where at that pace it would fall below the least error of all within as
-// long again. The falls of thirds are taken to go on as a geometric series down to that size; that is at most
-// three times as long again.
+// more returns how much longer each candidate should be trained, 0 if its error has stopped falling. The error
+// still falls if it fell from the second to the last third of training by more than twice the standard error of
+// that fall (its spread over seeds is pooled over candidates) and by more than a third of the spread of seeds
+// at the end, and if at this rate it would get below the smallest error of all within the same length again.
+// The falls of thirds are extrapolated as a geometric series down to that size, for at most three times the
+// length.
 func (s *Study) more(ends comparison) ([]float64, error) {
 	before, lasts := make([]float64, len(s.Candidates)), make([][]float64, len(s.Candidates))
 	for i, c := range s.Candidates {
@@ -125,7 +125,7 @@ func (s *Study) more(ends comparison) ([]float64, error) {
 	return more, nil
 }
 
-// answer decides.
+// answer decides the verdict.
 func (s *Study) answer() (Answer, error) {
 	ends, err := compare(s.Candidates, Candidate.final)
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *Study) answer() (Answer, error) {
 		}
 	}
 	if len(tied) == 1 || s.none == 0 {
-		more[0] = 0 // the winner wins by more, and none is better than none all the same
+		more[0] = 0 // more training would not change the verdict
 	}
 	for i, c := range s.Candidates {
 		if more[i] > 0 {
@@ -162,17 +162,17 @@ func (s *Study) answer() (Answer, error) {
 	case !s.differences[s.none].Clear:
 		return s.noneIsBetter(idle), nil
 	case idle != nil:
-		return s.tooShort(idle, s.length(), "in training is not below that of none yet"), nil
+		return s.tooShort(idle, s.length(), "in training is not yet below that of none"), nil
 	case len(tied) > 1:
 		return Answer{Verdict: Tie, Labels: tied, Text: fmt.Sprintf("These cannot be told apart: %s. The error of "+
-			"the first is less than that of none (%s) by %v.", strings.Join(tied, ", "), without,
+			"the first is below that of none (%s) by %v.", strings.Join(tied, ", "), without,
 			s.differences[s.none])}, nil
 	}
-	return Answer{Verdict: Best, Labels: tied, Text: fmt.Sprintf("%s is better than the rest: its error is less "+
-		"than that of the next, %s, by %v.", tied[0], s.Candidates[1].Label, s.differences[1])}, nil
+	return Answer{Verdict: Best, Labels: tied, Text: fmt.Sprintf("%s is better than the rest: its error is below "+
+		"that of the next, %s, by %v.", tied[0], s.Candidates[1].Label, s.differences[1])}, nil
 }
 
-// tooShort answers that training was too short, as the error of some candidates shows.
+// tooShort answers that training was too short, because the error of the labelled candidates shows it (why).
 func (s *Study) tooShort(labels []string, more float64, why string) Answer {
 	size := math.Pow(10, math.Floor(math.Log10(more)))
 	n := int(math.Ceil(more/size) * size)
@@ -191,14 +191,14 @@ func (s *Study) noneIsBetter(idle []string) Answer {
 	text := fmt.Sprintf("None is better than none (%s): the error of %s, the best of them, is %s by %v.", without,
 		s.Candidates[other].Label, more, d)
 	if idle != nil {
-		text += fmt.Sprintf(" In training too, %s came no further than none: either positions tell nothing here, "+
-			"or learning has not begun, and a greater --lr or more training helps.", strings.Join(idle, ", "))
+		text += fmt.Sprintf(" In training too, %s did no better than none: either positions tell nothing here, "+
+			"or learning has not begun, and a larger --lr or more training helps.", strings.Join(idle, ", "))
 	}
 	return Answer{Verdict: None, Labels: []string{without}, Text: text}
 }
 
-// idle returns the learned encodings whose error in training is not below that of none by more than the
-// spread of seeds: their tables may not have begun to learn.
+// idle returns the learned encodings whose error in training is not below that of none by more than the spread
+// of seeds: their tables may not have begun to learn.
 func (s *Study) idle() (labels []string, err error) {
 	train, err := compare(s.Candidates, func(c Candidate) []float64 { return c.Train })
 	if err != nil {

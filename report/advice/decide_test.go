@@ -126,9 +126,9 @@ func TestAnswers(t *testing.T) {
 		verdict, says        string
 	}{
 		"a winner": {exp(1, 0.2, 50), flat(0.5), flat(0.9), 0.1, Best,
-			"learned is better than the rest: its error is less than that of the next, fixed, by 0.3 (95 % 0.2"},
+			"learned is better than the rest: its error is below that of the next, fixed, by 0.3 (95 % 0.2"},
 		"two are as good": {exp(1, 0.5, 50), flat(0.501), flat(0.9), 0.1, Tie, "These cannot be told apart: learned, " +
-			"fixed. The error of the first is less than that of none (nope) by 0.4"},
+			"fixed. The error of the first is below that of none (nope) by 0.4"},
 		"none is better": {flat(0.901), flat(0.899), flat(0.9), 0.1, None,
 			"None is better than none (nope): the error of fixed, the best of them, is less by 0.001 (95 % "},
 		"all are worse": {flat(0.99), flat(0.98), flat(0.9), 0.1, None,
@@ -136,7 +136,7 @@ func TestAnswers(t *testing.T) {
 		"none is best and still falls": {flat(0.99), flat(0.98), exp(1, 0.2, 300), 0.1, None,
 			"None is better than none (nope): the error of fixed"},
 		"nothing learned": {flat(0.901), flat(0.899), flat(0.9), 0.9, None,
-			"In training too, learned came no further"},
+			"In training too, learned did no better"},
 		// By hand: the thirds' means are .692, .453 and .330, so falls of .239 and .123 with a ratio of .513;
 		// from .123 to a third of the spread, .0098, are 5.4 thirds of 200 steps.
 		"one of two still falls": {exp(1, 0.2, 300), flat(0.31), flat(0.9), 0.1, Short, "Not trained long enough: " +
@@ -225,7 +225,7 @@ func TestCandidates(t *testing.T) {
 		t.Errorf("candidates %q, want %q", got, want)
 	}
 	notes := strings.Join(s.Notes, "\n")
-	expect.Contains(t, notes, "counted once: 1 model", "learn-0.2, lr 0.1, pe_lr shared is not compared: its",
-		"nope, lr 0.1 is not compared: its", "rope, data bbbb is not compared: its",
+	expect.Contains(t, notes, "counted once: 1 model", "learn-0.2, lr 0.1, pe_lr shared is not compared: settings or data",
+		"nope, lr 0.1 is not compared: settings or data", "rope, data bbbb is not compared: settings or data",
 		"rope, data aaaa is not compared: it lacks seeds")
 }

@@ -40,16 +40,16 @@ func (d Demo) Result() (all runlog.Result) {
 	return all
 }
 
-// Answer says whether each model that started small is right more often on validation puzzles than each
-// that started large. usual is the number of epochs of a demo, unless another is asked for.
+// Answer says whether every model that started small has a higher validation accuracy than every one that
+// started large. usual is the default number of epochs of a demo.
 func (d Demo) Answer(usual int) string {
 	small, large, all := d[0], d[1], cohort.ModelsOf(d)
 	if unfitted := slices.DeleteFunc(slices.Clone(all), hasFitted); len(unfitted) > 0 {
-		more := fmt.Sprintf("without --epochs, which is %d then,", usual)
+		more := fmt.Sprintf("without --epochs (default %d)", usual)
 		if n := unfitted[0].Result.Epochs; n >= usual {
 			more = fmt.Sprintf("with --epochs %d", 2*n)
 		}
-		return fmt.Sprintf("Nothing can be said yet: %d of %d models have not fitted their training puzzles. "+
+		return fmt.Sprintf("No answer yet: %d of %d models have not fitted their training puzzles. "+
 			"A demo %s and with another --out gives them more time.", len(unfitted), len(all), more)
 	}
 	right := func(g cohort.Group) []float64 {
@@ -66,14 +66,14 @@ func (d Demo) Answer(usual int) string {
 		}
 		return g.Label + " " + strings.Join(shares, " and ")
 	}
-	return fmt.Sprintf("%s. Right answers to puzzles unlike those of training: %s, %s.", start, text(small),
+	return fmt.Sprintf("%s. Accuracy on puzzles unlike those of training: %s, %s.", start, text(small),
 		text(large))
 }
 
 // hasFitted reports whether a model has reached the criterion of a demo, which is laxer than that of reports.
 func hasFitted(m cohort.Model) bool { return m.Result.Fit.Reached }
 
-// Draw draws training, IID test and validation accuracy against epoch, a line a model, to path.pdf and
+// Draw draws training, IID test and validation accuracy against epoch, one line per model, to path.pdf and
 // path.png.
 func (d Demo) Draw(path string) error {
 	lines, _, err := (&item.Draft{}).Courses(d, item.Epochs, item.Column{Measure: "train"},

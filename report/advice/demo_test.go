@@ -25,12 +25,12 @@ func TestDemoAnswer(t *testing.T) {
 		want  string
 	}{
 		{group("learn-2.0", 150, true, 0.3, 0.49), "As expected, a learned encoding generalises when it starts small" +
-			". Right answers to puzzles unlike those of training: learn-0.2 0.900 and 0.500, learn-2.0 0.300 and " +
+			". Accuracy on puzzles unlike those of training: learn-0.2 0.900 and 0.500, learn-2.0 0.300 and " +
 			"0.490."},
 		{group("learn-2.0", 150, true, 0.3, 0.5), "Not as expected: a small start was not always better. "},
-		{group("learn-2.0", 200, false, 0.3, 0.3), "Nothing can be said yet: 2 of 4 models have not fitted " +
-			"their training puzzles. A demo without --epochs, which is 300 then, and with another --out "},
-		{group("learn-2.0", 300, false, 0.3, 0.3), "Nothing can be said yet: 2 of 4 models have not fitted " +
+		{group("learn-2.0", 200, false, 0.3, 0.3), "No answer yet: 2 of 4 models have not fitted " +
+			"their training puzzles. A demo without --epochs (default 300) and with another --out "},
+		{group("learn-2.0", 300, false, 0.3, 0.3), "No answer yet: 2 of 4 models have not fitted " +
 			"their training puzzles. A demo with --epochs 600 and with another --out "},
 	} {
 		if got := (Demo{small, c.large}).Answer(300); !strings.HasPrefix(got, c.want) {

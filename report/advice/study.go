@@ -22,14 +22,14 @@ import (
 // without is the encoding that all others are compared with: none.
 const without = "nope"
 
-// Study holds the candidates of a sweep, the least error first.
+// Study holds the candidates of a sweep by increasing error.
 type Study struct {
 	Candidates []Candidate
 	X          []float64 // steps or epochs of the records
 	Notes      []string  // what was left out, and why
 
 	none        int          // candidate without an encoding
-	differences []difference // of each candidate's error from the least; of answer
+	differences []difference // of each candidate's error from the smallest; set by answer
 	unit        string       // of X: "step" or "epoch"
 	measure     string       // the error in words
 	baselines   []figure.Reference
@@ -38,10 +38,10 @@ type Study struct {
 // Candidate is an encoding that is compared.
 type Candidate struct {
 	Label   string
-	Learned bool // it has a table that starts with σ
+	Learned bool // it has a table with an initial σ
 	Seeds   []uint64
 	Errors  [][]float64 // on held-out data [seed][record]
-	Train   []float64   // at the end, in training [seed]
+	Train   []float64   // training error at the end [seed]
 }
 
 // final returns the held-out error at the end for each seed.
@@ -54,8 +54,8 @@ func (c Candidate) final() (ends []float64) {
 
 func last[T any](values []T) T { return values[len(values)-1] }
 
-// Read reads the runs of a sweep in dir, which differ in their encodings and seeds alone. It leaves out
-// encodings of which a seed diverged.
+// Read reads the runs of a sweep in dir, which differ only in their encodings and seeds. It leaves out
+// encodings with a seed that diverged.
 func Read(dir string) (*Study, error) {
 	found, skipped, err := cohort.Find(dir)
 	if err != nil {
@@ -90,8 +90,8 @@ func Read(dir string) (*Study, error) {
 	return s, nil
 }
 
-// comparable returns the groups that differ from the largest without an encoding in their encoding alone
-// and have the same seeds, which it sorts; that one is among them.
+// comparable returns the groups that differ only in their encoding from the largest group without an encoding,
+// and have the same seeds, which it sorts. That group is one of them.
 func (s *Study) comparable(groups []cohort.Group) ([]cohort.Group, error) {
 	var none cohort.Group
 	for _, g := range groups {
@@ -100,7 +100,7 @@ func (s *Study) comparable(groups []cohort.Group) ([]cohort.Group, error) {
 		}
 	}
 	if none.Models == nil {
-		return nil, fmt.Errorf("no run of %s is left, which the others are compared with", without)
+		return nil, fmt.Errorf("no run of %s is left, with which the others are compared", without)
 	}
 	var models []cohort.Model
 	for _, g := range groups {
@@ -109,17 +109,17 @@ func (s *Study) comparable(groups []cohort.Group) ([]cohort.Group, error) {
 		case err != nil:
 			return nil, err
 		case unlike != nil, g.Models[0].Label() == without && g.Label != none.Label:
-			s.Notes = append(s.Notes, g.Label+" is not compared: its settings or data are not those of "+none.Label)
+			s.Notes = append(s.Notes, g.Label+" is not compared: settings or data differ from those of "+none.Label)
 		case !slices.Equal(seeds(g), seeds(none)):
 			s.Notes = append(s.Notes, g.Label+" is not compared: it lacks seeds")
 		default:
 			models = append(models, g.Models...)
 		}
 	}
-	return cohort.Groups(models) // with labels of what is left
+	return cohort.Groups(models) // with labels for the remaining models
 }
 
-// seeds sorts the models of a group by their seeds, and returns these.
+// seeds sorts the models of a group by their seeds, and returns the seeds.
 func seeds(g cohort.Group) (all []uint64) {
 	slices.SortFunc(g.Models, func(a, b cohort.Model) int { return cmp.Compare(a.Member.Seed, b.Member.Seed) })
 	for _, m := range g.Models {
@@ -159,7 +159,7 @@ func (s *Study) add(groups []cohort.Group) error {
 	return nil
 }
 
-// sort puts the least error first.
+// sort sorts the candidates by increasing error.
 func (s *Study) sort() {
 	slices.SortStableFunc(s.Candidates, func(a, b Candidate) int {
 		return cmp.Compare(stats.Mean(a.final()), stats.Mean(b.final()))
@@ -167,8 +167,8 @@ func (s *Study) sort() {
 	s.none = slices.IndexFunc(s.Candidates, func(c Candidate) bool { return c.Label == without })
 }
 
-// errorsOf returns the errors of a record on held-out data and in training: mean squared errors, the
-// former with the share of masked tokens nearest to that of training, or shares of wrong answers.
+// errorsOf returns the errors of a record on held-out data and in training: mean squared errors, the former
+// with the share of masked tokens closest to that of training, or shares of wrong answers.
 func errorsOf(c cohort.Config, r runlog.Record) (held, train float64) {
 	if c.Masked == nil {
 		return 1 - r.Measures.Get("validation"), 1 - r.Measures.Get("train")
@@ -176,7 +176,7 @@ func errorsOf(c cohort.Config, r runlog.Record) (held, train float64) {
 	return r.Measures.Get("test_mse/" + c.Masked.MainTest()), r.Measures.Get("train_mse")
 }
 
-// describe finds out what is measured, and what error needs no model.
+// describe finds out what is measured, and which errors need no model.
 func (s *Study) describe(r *cohort.Run) {
 	switch c := r.Config; {
 	case c.Masked != nil:
@@ -190,7 +190,7 @@ func (s *Study) describe(r *cohort.Run) {
 		slices.SortStableFunc(s.baselines, func(a, b figure.Reference) int { return cmp.Compare(a.Y, b.Y) })
 	case c.HasPuzzles():
 		s.unit = "epoch"
-		s.measure = "share of validation puzzles answered wrongly"
+		s.measure = "share of wrong answers to validation puzzles"
 		s.baselines = []figure.Reference{{Label: "chance", Y: 1 - c.Chance()}}
 	case c.Sequence.Text != nil:
 		s.measure = "share of wrong next characters in windows longer than in training"

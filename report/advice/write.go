@@ -24,7 +24,7 @@ type Advice struct {
 	Legend string          `json:"-"` // of the table
 }
 
-// Write decides, and writes the page with the answer, the table and the curves to dir.
+// Write decides the answer, and writes the page with the answer, the table and the curves to dir.
 func (s *Study) Write(dir string) (a Advice, err error) {
 	if a.Answer, err = s.answer(); err != nil {
 		return a, err
@@ -38,22 +38,22 @@ func (s *Study) Write(dir string) (a Advice, err error) {
 		wording.Count(n, "seed"), wording.Count(int(last(s.X)), s.unit))
 	a.Table = s.table()
 	a.Legend = fmt.Sprintf("Error: %s; mean ± SD of %s. From, to: the 95 %% interval of the difference from the "+
-		"least, for all pairs of encodings at once, with the spread of seeds pooled. p: Welch's test of the two "+
-		"alone. Told apart: the interval leaves out 0, and p < .05.", s.measure, wording.Count(n, "seed"))
+		"smallest, for all pairs of encodings at once, with the spread of seeds pooled. p: Welch's test of "+
+		"only the two. Told apart: the interval excludes 0, and p < .05.", s.measure, wording.Count(n, "seed"))
 	var errors bytes.Buffer
 	if err := a.Table.JSON(&errors); err != nil {
 		return a, err
 	}
 	a.Errors = errors.Bytes()
 	if len(s.baselines) > 0 && s.baselines[0].Y < stats.Mean(s.Candidates[0].final()) {
-		a.Text += fmt.Sprintf(" Without a model the error is less than with any encoding: %.3g (%s).",
+		a.Text += fmt.Sprintf(" Without a model the error is smaller than with any encoding: %.3g (%s).",
 			s.baselines[0].Y, s.baselines[0].Label)
 	}
 	section := d.Section("Answer")
 	section.Items = append(section.Items, page.Text{Paragraphs: []string{a.Text}})
 	curves := document.Item{ID: "curves", Section: "Curves", Title: "Held-out error during training",
 		Panels: []figure.Row{{Height: 3, Cells: []figure.Cell{{Panel: s.curves()}}}},
-		Caption: "Lines are means over seeds, bands reach from the least seed to the greatest. Dashed: errors " +
+		Caption: "Lines are means over seeds, bands reach from the smallest to the largest. Dashed: errors " +
 			"without a model.",
 		Tables: []document.Named{{Name: "curves", Table: s.numbers()}}}
 	curves.Compose(figure.Page{Width: figure.PageWidth})
@@ -72,7 +72,7 @@ func (s *Study) Write(dir string) (a Advice, err error) {
 // table lists the candidates and, below them, the errors without a model.
 func (s *Study) table() table.Table {
 	t := table.Table{Columns: []table.Column{{Heading: "encoding"}, {Heading: "n"},
-		{Heading: "error", Decimals: 4}, {Heading: "more than the least", Name: "behind", Decimals: 4},
+		{Heading: "error", Decimals: 4}, {Heading: "above the smallest", Name: "behind", Decimals: 4},
 		{Heading: "from", Name: "low", Decimals: 4}, {Heading: "to", Name: "high", Decimals: 4},
 		{Heading: "p"}, {Heading: "told apart"}}}
 	for i, c := range s.Candidates {
@@ -94,7 +94,7 @@ func (s *Study) table() table.Table {
 // curves draws the held-out errors during training.
 func (s *Study) curves() figure.Lines {
 	l := figure.Lines{XLabel: map[string]string{"step": "Step", "epoch": "Epoch"}[s.unit], YLabel: "Held-out error",
-		Band: figure.BandMinMax, References: s.baselines[:min(2, len(s.baselines))]} // zero is far above
+		Band: figure.BandMinMax, References: s.baselines[:min(2, len(s.baselines))]} // zero is far above the rest
 	for _, c := range s.Candidates {
 		l.Series = append(l.Series, figure.LineSeries{Label: c.Label, X: s.X, Values: c.Errors})
 	}

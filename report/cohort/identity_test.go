@@ -134,7 +134,7 @@ func TestGroupsByOrigin(t *testing.T) {
 	models, _ := cohort.Models(found)
 	models, notes, err := cohort.Distinct(models)
 	if err != nil || fmt.Sprint(notes) != "[counted once: 1 model with the settings, data and seed of another; "+
-		"for 1 of them the numbers differ (another build or device?), and the first counts]" {
+		"for 1 of them the numbers differ (another build or device?); the first counts]" {
 		t.Errorf("%q, %v", notes, err)
 	}
 	groups := expect.Must(cohort.Groups(models))

@@ -61,7 +61,7 @@ func TestErrorSentences(t *testing.T) {
 		// One that varies more than the others is told apart by Welch's test alone, others by the spread of all.
 		{[]cohort.Group{a, b, group("j", .41, .43, .42), group("k", .42, .41, .43), group("l", .35, .70, .55)},
 			[]string{"The two cannot be told apart: difference "}, "two differ"},
-		{[]cohort.Group{longer(a), c}, []string{"They were trained for different lengths, which is no test"},
+		{[]cohort.Group{longer(a), c}, []string{"They were trained for different lengths, so this does not compare"},
 			"differ:"},
 		{[]cohort.Group{group("f", .4, .5), c}, []string{"fewer than 3 seeds in common"}, "differ"},
 		{[]cohort.Group{a}, []string{"After 40 steps, the test error is .410 ± .010 (a, n = 3)."}, "ranges"},

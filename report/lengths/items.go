@@ -25,13 +25,13 @@ type (
 	panel = item.Panel[*draft]
 )
 
-// draft is an item being made.
+// draft is an item in the making.
 type draft struct {
 	item.Draft
 	*Report
 }
 
-// draft makes an item but for its drawing.
+// draft makes an item without drawing it.
 func (r *Report) draft(it spec) (*draft, error) {
 	d := &draft{Draft: item.Draft{Marks: true}, Report: r}
 	return d, it.Fill(r, d, words)
@@ -44,22 +44,22 @@ func specs() []spec {
 		{ID: "scores", Section: "What these runs say", Title: "Accuracy on inputs longer than in training",
 			Of: languages, Tables: []func(*draft){scores},
 			Caption: "Mean ± SD, over the models that have fitted (" + criterion + "), of the mean accuracy at " +
-				"{lengths}; empty where none has, or where the encoding has no places for longer inputs."},
+				"{lengths}; empty if none has, or if the encoding has no positions for longer inputs."},
 		{ID: "perplexity", Section: "What these runs say", Title: "Perplexity of held-out text",
 			Of: texts, Tables: []func(*draft){perplexities},
-			Caption: "Next characters of the last tenth of each file, in windows of so many " +
-				"characters: perplexity, and the share that is predicted rightly, mean ± SD over " +
-				"the models. train: share in training. Windows that an encoding has no places for " +
+			Caption: "Next characters of the last tenth of each file, in windows of this many " +
+				"characters: perplexity, and the share predicted correctly, mean ± SD over " +
+				"the models. train: share in training. Windows for which an encoding has no positions " +
 				"are missing."},
 		{ID: "best", Section: "Scores", Title: "Best accuracy on inputs longer than in training",
 			Of: languages, Tables: []func(*draft){best},
 			Caption: "The best model's mean accuracy over the longer lengths, of all seeds and learning rates, " +
-				"fitted or not: the score of Ruoss et al. 2023, who have the best of ten seeds and three " +
+				"fitted or not: the score of Ruoss et al. 2023, who take the best of ten seeds and three " +
 				"learning rates."},
 		{ID: "lengths", Section: "Accuracy by length", Title: "Accuracy against the length of the input",
 			Of: languages, Rows: pairs(curves),
-			Caption: "Share of right symbols of the outputs to held-out inputs; a line an encoding, bands from the " +
-				"least to the greatest of its models. A line that ends early is of an encoding without places for " +
+			Caption: "Share of correct symbols in outputs for held-out inputs; one line per encoding, bands from " +
+				"smallest to largest of its models. A line ends early if the encoding has no positions for " +
 				"longer inputs. *: not all models have fitted (" + criterion + "); they say nothing about " +
 				"longer inputs."},
 		{ID: "models", Section: "Models", Title: "Training, lengths of training, and longer",
@@ -68,9 +68,9 @@ func specs() []spec {
 				"of training; longer: of all models, fitted or not, with Student's interval of the mean."},
 		{ID: "text", Section: "Text", Title: "Perplexity by length, and loss by position",
 			Of: texts, Rows: pairs(textCurves),
-			Caption: "Left: perplexity of held-out text in windows of so many characters. Right: " +
-				"mean loss at the positions of the longest windows that the encoding has places for. " +
-				"A line an encoding, bands from the least to the greatest of its models."},
+			Caption: "Left: perplexity of held-out text in windows of this many characters. Right: " +
+				"mean loss at the positions of the longest windows for which the encoding has positions. " +
+				"One line per encoding, bands from the smallest to the largest of its models."},
 	}
 }
 
@@ -88,10 +88,10 @@ func groupsOf(tasks []task) (all []cohort.Group) {
 
 const criterion = "accuracy .99 on held-out inputs of the lengths of training"
 
-// words are the texts for which names in braces stand in captions.
+// words maps names in braces in captions to their texts.
 var words = item.Words[*draft]{"lengths": testedLengths}
 
-// testedLengths says at which lengths models were tested.
+// testedLengths describes the lengths at which models were tested.
 func testedLengths(d *draft) string {
 	return item.Each(cohort.ModelsOf(d.Groups), func(m cohort.Model) string {
 		c := m.Run.Config.Sequence
@@ -101,12 +101,12 @@ func testedLengths(d *draft) string {
 	})
 }
 
-// values returns a measure of each model of a group that has it.
+// values returns a measure of the models of a group that have it.
 func values(g cohort.Group, measure string) []float64 {
 	return (&item.Draft{}).Known(g, measure)
 }
 
-// bestOf returns the greatest of a group's accuracies on longer inputs; none for none.
+// bestOf returns the greatest of a group's accuracies on longer inputs, or an empty cell.
 func bestOf(g cohort.Group) table.Cell {
 	all := values(g, "validation")
 	if len(all) == 0 {
@@ -115,7 +115,7 @@ func bestOf(g cohort.Group) table.Cell {
 	return table.Number(slices.Max(all))
 }
 
-// scores lists the mean accuracy on longer inputs, encodings by tasks.
+// scores lists the mean accuracy on longer inputs by encoding and task.
 func scores(d *draft) {
 	d.AddTable("", byTask(d.Title, d.languages,
 		func(g cohort.Group) table.Cell { return table.Mean(values(g.Fitted(), "validation")) }))
@@ -123,10 +123,10 @@ func scores(d *draft) {
 		d.languages, func(g cohort.Group) float64 { return stats.Mean(values(g.Fitted(), "validation")) })
 }
 
-// best lists the score of the publications.
+// best lists the score used in the publications.
 func best(d *draft) { d.AddTable("", byTask(d.Title, d.best, bestOf)) }
 
-// sentence says on which tasks each encoding is best by a measure, or several that share the number.
+// sentence says on which tasks each encoding, or several that tie, is best by a measure.
 func sentence(what, measure string, tasks []task, of func(cohort.Group) float64) string {
 	m, _ := runlog.FindMeasure(measure)
 	won := map[string][]string{}
@@ -159,7 +159,7 @@ func sentence(what, measure string, tasks []task, of func(cohort.Group) float64)
 	return fmt.Sprintf("%s: %s.", what, strings.Join(parts, "; "))
 }
 
-// byTask returns a table with a cell for each group, encodings by tasks.
+// byTask returns a table with one cell for each group: encodings as rows, tasks as columns.
 func byTask(title string, tasks []task, cell func(cohort.Group) table.Cell) table.Table {
 	t := table.Table{Title: title, Columns: table.Columns("encoding")}
 	rows := map[string]table.Row{}
@@ -236,7 +236,7 @@ func models(d *draft) {
 	d.AddTable("", t)
 }
 
-// perplexities lists perplexity by the length of the window, with the accuracies.
+// perplexities lists perplexity and accuracy by the length of the window.
 func perplexities(d *draft) {
 	t := table.Table{Title: d.Title, Columns: append(table.Columns("text", "encoding", "n", "window", "trained"),
 		perplexity("N").Table(), accuracy("N").Table(), train.Table())}
@@ -260,11 +260,11 @@ func perplexities(d *draft) {
 	d.AddTable("", t)
 }
 
-// textCurves draws perplexity against the length of the window, and loss against the position in the
-// longest, beside each other for each text.
+// textCurves draws, for each text, perplexity against the length of the window beside loss against the position
+// in the longest window.
 func textCurves(d *draft) (panels []figure.Panel, err error) {
 	t := table.Table{Columns: table.Columns("text", "PE", "seed", "number", "at", "value")}
-	d.Marks = false // a text has no accuracy that is right
+	d.Marks = false // texts have no criterion of fit
 	for _, task := range d.texts {
 		left := figure.Lines{Title: task.name + ", trained on " + task.trainLength(),
 			XLabel: "Characters of a window", YLabel: "Perplexity", Band: figure.BandMinMax, Markers: true}

@@ -1,6 +1,6 @@
-// Package lengths makes the report of tasks sequence and text: accuracy against the length of the input,
-// a panel a formal language and a line an encoding, and tables of scores; of texts perplexity by length
-// and loss by position. It reads run directories only.
+// Package lengths makes the report of the tasks sequence and text: accuracy against the length of the input,
+// one panel per formal language and one line per encoding, and tables of scores; for texts, perplexity by
+// length and loss by position. It reads only run directories.
 package lengths
 
 import (
@@ -68,7 +68,7 @@ func Read(dir string) (*Report, error) {
 		return nil, err
 	}
 	for _, t := range slices.Concat(r.languages, r.texts) {
-		// The data of a language are made from the other settings.
+		// The data of a language follow from the other settings.
 		if err := r.NoteUnlike(t.groups, cohort.DataKey); err != nil {
 			return nil, err
 		}
@@ -76,8 +76,8 @@ func Read(dir string) (*Report, error) {
 	return r, nil
 }
 
-// tasksOf sorts models by language or text; a group has one label in all of them. Texts of one name
-// whose characters differ are two tasks.
+// tasksOf sorts models by language or text; a group has one label in all of them. Texts of the same name with
+// different characters are two tasks.
 func tasksOf(models []cohort.Model, ignored ...string) (tasks []task, err error) {
 	groups, err := cohort.Groups(models, append(ignored, "sequence.language", "sequence.form", "sequence.text",
 		cohort.DataKey)...)

@@ -14,9 +14,9 @@ import (
 	"torchpe/train/runlog"
 )
 
-// Average returns the list with a row a configuration: the means and SDs over its models, which
-// differ in their seeds alone. Models of one configuration are apart where they were found in
-// different directories, or have different states. A run and its copy count once.
+// Average returns the list with one row per configuration: the means and SDs over its models, which differ only
+// in their seeds. Models of one configuration have separate rows if they were found in different directories or
+// have different states. A run and its copy count once.
 func (l *List) Average() *List {
 	out := &List{Skipped: l.Skipped}
 	at, first := map[string]int{}, map[string]Row{}
@@ -45,15 +45,15 @@ func (l *List) Average() *List {
 	out.keys = allColumns(out.Rows)
 	out.columns = out.usualColumns()
 	out.note = strings.Join(append(copies.Notes(), out.partial()...), "; ")
-	headings := map[string]string{"seed": "seeds", "fitted": "fitted"} // values say of how many, or at which epoch
+	headings := map[string]string{"seed": "seeds", "fitted": "fitted"} // the values say how many, or at which epoch
 	for i, c := range out.columns {
 		out.columns[i].Heading = cmp.Or(headings[c.Name], c.Heading)
 	}
 	return out
 }
 
-// configuration identifies models that differ in their seeds alone, of one directory and state. Those that
-// are not finished, or diverged, are alike only where they came equally far.
+// configuration identifies models that differ only in their seeds, from one directory and with one state.
+// Unfinished or diverged models must also have reached the same step.
 func (r Row) configuration() string {
 	status, steps := r.values["status"].String(), ""
 	if status != runlog.StatusDone {
@@ -62,7 +62,7 @@ func (r Row) configuration() string {
 	return strings.Join([]string{r.root, status, steps, cohort.Key(r.identity)}, "\x00")
 }
 
-// partial says which means are over some of their row's models alone, because the others have no such number.
+// partial notes means over only some of a row's models, because the others have no such number.
 func (l *List) partial() (notes []string) {
 	for _, key := range l.measured().Keys() {
 		for _, r := range l.Rows {
@@ -81,7 +81,7 @@ func (l *List) partial() (notes []string) {
 	return notes
 }
 
-// dropUnlike drops the measures of those of a row's models that took them by other settings than most.
+// dropUnlike drops the measures of a row's models that took them with other settings than most.
 func (r *Row) dropUnlike() {
 	for _, key := range r.measures.Keys() {
 		name := item.MeasureName(key)
@@ -99,7 +99,7 @@ func (r *Row) dropUnlike() {
 	}
 }
 
-// average fills in the values of a row from those of its models.
+// average sets the values of a row from those of its models.
 func (r *Row) average() {
 	r.dropUnlike()
 	r.values = map[string]table.Cell{}
@@ -117,7 +117,7 @@ func (r *Row) average() {
 		}
 		r.values[name] = average(own)
 	}
-	for _, key := range r.measures.Keys() { // equal numbers have a SD, too
+	for _, key := range r.measures.Keys() { // equal numbers have an SD too
 		var numbers []float64
 		for _, m := range r.models {
 			if v, ok := m.values[item.MeasureName(key)].Float(); ok {
@@ -154,7 +154,7 @@ func (r *Row) average() {
 	}
 }
 
-// average returns the value that all have, or the mean and SD of numbers; missing for texts that
+// average returns the value that all share, or the mean and SD of numbers, or a missing value for texts that
 // differ.
 func average(all []table.Cell) table.Cell {
 	if len(all) == 0 {
@@ -173,7 +173,7 @@ func average(all []table.Cell) table.Cell {
 	return table.Mean(numbers)
 }
 
-// seeds lists the seeds of a row's models: the first three and … where there are more.
+// seeds lists the seeds of a row's models: the first three, and … if there are more.
 func (r Row) seeds() string {
 	const most = 3
 	var seeds []string

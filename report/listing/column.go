@@ -19,18 +19,18 @@ type column struct {
 	Name         string // lower-case letters, digits and _
 	Heading      string
 	Unit         string
-	Decimals     int    // for people; fromValues where the values decide
+	Decimals     int    // for people; fromValues if the values decide
 	DropPriority int    // as in table.Column
-	measure      string // its key; "" of other columns
+	measure      string // its key; "" for other columns
 	isSetting    bool
 }
 
 const fromValues = -1
 
-// The columns of any list: those before the settings that differ, those after them, and, after the
-// errors by mask level, the last. But for the first ones and two more they are shown where a model
-// has a value. Where a terminal is narrow, the run and its main result stay longest, then the encoding,
-// the seed, the state and the other accuracies; files go first.
+// The columns of any list: those before the settings that differ, those after them, and the last ones, after
+// the errors by mask level. Except for the first ones and two more they are shown if a model has a value. On a
+// narrow terminal the run and its main result stay longest, then the encoding, the seed, the state and the
+// other accuracies; files go first.
 var (
 	leadingColumns = []column{
 		{Name: "run", Heading: "run"}, {Name: "task", Heading: "task", DropPriority: 3},
@@ -49,7 +49,7 @@ var (
 		measureColumn("train_mse", 3), measureColumn("modularity", 2), measureColumn("clustering", 4),
 		{Name: "seconds", Heading: "time", Unit: "s", Decimals: 1, DropPriority: 5},
 	}
-	// hiddenColumns are not shown unless they are named.
+	// hiddenColumns are not shown unless requested.
 	hiddenColumns = []column{
 		{Name: "dir", Heading: "directory"}, {Name: "member", Heading: "member"}, {Name: "label",
 			Heading: "label"}, {Name: "process", Heading: "process"},
@@ -69,7 +69,7 @@ var memberColumns = func() (all []column) {
 	return all
 }()
 
-// memberSettings are the settings that members of one run may have each, besides sigma and seed.
+// memberSettings holds the settings that may differ between members of one run, besides sigma and seed.
 var memberSettings = slices.DeleteFunc(config.MemberSettings(), func(s config.Setting) bool {
 	return s.CurveName == ""
 })
@@ -98,8 +98,8 @@ var knownColumns = func() map[string]column {
 	return all
 }()
 
-// columnName returns the name of the column of a setting. A prefix tells it from another column of that name,
-// but for task and PE, which are the setting.
+// columnName returns the name of the column of a setting. A prefix distinguishes it from another column of that
+// name, except for task and PE, which are the setting.
 func columnName(key string) string {
 	name := table.NameOf(key)
 	if _, known := knownColumns[name]; known && name != "task" && name != "pe" || name == "" || name[0] < 'a' ||
@@ -155,8 +155,7 @@ func levelPriority(key string) int {
 // lastPart returns the last part of a setting's key.
 func lastPart(key string) string { return key[strings.LastIndex(key, ".")+1:] }
 
-// find returns the column that a text names: by its name, or the end of its name where only one name
-// ends so.
+// find returns the column with a name, or the only one whose name ends in the given text.
 func (l *List) find(given string) (column, error) {
 	name := item.MeasureName(given)
 	if key, err := runlog.ParseMeasure(given); err == nil {
@@ -177,14 +176,13 @@ func (l *List) find(given string) (column, error) {
 		return l.keys[ends[0]], nil
 	case 0:
 		names := slices.Sorted(maps.Keys(l.keys))
-		return column{}, fmt.Errorf("%q is no column%s; there are %s", given,
+		return column{}, fmt.Errorf("%q is not a column%s; want one of %s", given,
 			wording.Hint(name, names), strings.Join(names, ", "))
 	}
 	return column{}, fmt.Errorf("%q may be any of %s: give the whole name", given, strings.Join(ends, ", "))
 }
 
-// usualColumns returns the columns that are shown where none are named: those of any list, the settings
-// that differ, and what was measured.
+// usualColumns returns the default columns: those of any list, the settings that differ, and the measures.
 func (l *List) usualColumns() []column {
 	has := func(c column) bool {
 		return slices.ContainsFunc(l.Rows, func(r Row) bool { return !r.values[c.Name].IsMissing() })
@@ -219,7 +217,7 @@ func (l *List) usualColumns() []column {
 	return out
 }
 
-// measured returns all measures of the rows, with the number of one of them.
+// measured returns all measures of the rows, each with the number of one row.
 func (l *List) measured() runlog.Numbers {
 	all := runlog.Numbers{}
 	for _, r := range l.Rows {
@@ -228,7 +226,7 @@ func (l *List) measured() runlog.Numbers {
 	return all
 }
 
-// dataDiffer reports whether models of the same settings were trained on other data.
+// dataDiffer reports whether models of the same settings were trained on different data.
 func (l *List) dataDiffer() bool {
 	of := map[string]string{}
 	for _, r := range l.Rows {
@@ -241,9 +239,9 @@ func (l *List) dataDiffer() bool {
 	return false
 }
 
-// differingKeys returns the keys of settings in which models differ: those that have them, or models of
-// one task and encoding of which some lack them. What only one task or encoding has is no
-// difference: the column of the task or encoding says it.
+// differingKeys returns the keys of settings in which models differ. Models that lack a setting count only if
+// they have the same task and encoding as one that has it: what only one task or encoding has is not a
+// difference, because its column shows it.
 func (l *List) differingKeys() []string {
 	type kind struct{ task, pe string }
 	var settings []map[string]string

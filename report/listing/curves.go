@@ -14,7 +14,7 @@ import (
 // maxLines is the largest number of lines in a figure.
 const maxLines = 12
 
-// curves draws each measure over the steps, a line a row of an averaged list.
+// curves draws each measure over the steps, one line per row of an averaged list.
 func (l *List) curves() ([]document.Item, error) {
 	var models []cohort.Model
 	for _, r := range l.Rows {
@@ -47,7 +47,7 @@ func (l *List) curves() ([]document.Item, error) {
 	return out, nil
 }
 
-// averaged returns the models that an averaged row is over.
+// averaged returns the models behind an averaged row.
 func (r Row) averaged() (models []cohort.Model) {
 	for _, m := range r.models {
 		models = append(models, m.model)
@@ -55,7 +55,7 @@ func (r Row) averaged() (models []cohort.Model) {
 	return models
 }
 
-// drawCurves makes as many figures of the lines as they need.
+// drawCurves makes as many figures as the lines need.
 func drawCurves(c column, series []figure.LineSeries) (out []document.Item) {
 	for part := range slices.Chunk(series, maxLines) {
 		out = append(out, composeLines(c, part)...)
@@ -70,8 +70,8 @@ func drawCurves(c column, series []figure.LineSeries) (out []document.Item) {
 	return out
 }
 
-// composeLines draws lines in one figure, or in more where their labels do not fit; one that does not fit
-// alone stays undrawn.
+// composeLines draws lines in one figure, or in more if their labels do not fit; a line that does not fit alone
+// stays undrawn.
 func composeLines(c column, lines []figure.LineSeries) []document.Item {
 	title := runlog.AxisTitle(c.measure)
 	f, err := figure.Compose(figure.Page{Width: figure.PageWidth,
@@ -85,7 +85,7 @@ func composeLines(c column, lines []figure.LineSeries) []document.Item {
 	return append(composeLines(c, lines[:len(lines)/2]), composeLines(c, lines[len(lines)/2:])...)
 }
 
-// lineNumbers returns the numbers of a figure's lines, a row a model and step.
+// lineNumbers returns the numbers of a figure's lines, one row per model and step.
 func lineNumbers(c column, series []figure.LineSeries) table.Table {
 	t := table.Table{Columns: append(table.Columns("line", "model", "step"),
 		table.Column{Heading: c.Heading, Name: c.Name})}
@@ -100,8 +100,8 @@ func lineNumbers(c column, series []figure.LineSeries) table.Table {
 	return t
 }
 
-// lineLabels names each row by its encoding, its run where several were given, and the settings in
-// which it differs from others that are named so.
+// lineLabels names each row by its encoding, its run if several were given, and the settings in which it
+// differs from others with the same name.
 func (l *List) lineLabels() []string {
 	labels := make([]string, len(l.Rows))
 	for i, r := range l.Rows {

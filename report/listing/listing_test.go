@@ -208,7 +208,7 @@ func TestSelectRefuses(t *testing.T) {
 		{listing.Query{Where: []string{"sigma<small"}}, "is no number"},
 		{listing.Query{Sort: "validaton"}, `did you mean "validation"`},
 		{listing.Query{Columns: []string{"sed"}}, `did you mean "seed"`},
-		{listing.Query{Columns: []string{""}}, "is no column"},
+		{listing.Query{Columns: []string{""}}, "is not a column"},
 	} {
 		expect.Error(t, expect.ErrorOf(l.Select(v.query)), v.want)
 	}

@@ -6,8 +6,8 @@ import (
 	"torchpe/report/item"
 )
 
-// WritePage writes an averaged list to a directory: index.html with the table and the curves, each
-// of which has files of its own.
+// WritePage writes an averaged list to a directory: index.html with the table and the curves, and files for
+// each of them.
 func (l *List) WritePage(dir string) error {
 	curves, err := l.curves()
 	if err != nil {
@@ -21,7 +21,7 @@ func (l *List) WritePage(dir string) error {
 	t.Title = "Configurations: mean ± SD over seeds"
 	runs := document.Item{ID: "runs", Section: "Runs", Title: t.Title,
 		Tables: []document.Named{{Name: "runs", Table: t}}}
-	caption := "Mean over the seeds of a configuration, where all of them have a record; band: least and greatest."
+	caption := "Mean over the seeds of a configuration, if all have a record; band: smallest to largest."
 	var models []cohort.Model
 	for _, r := range l.Rows {
 		models = append(models, r.averaged()...)

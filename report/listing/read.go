@@ -17,23 +17,23 @@ import (
 	"torchpe/train/runlog"
 )
 
-// The states of a model. Those of a finished run are runlog's.
+// The states of a model. Those of a finished run are in runlog.
 const (
-	statusRunning = "running" // a process writes to its run, or did on another host and may still
-	statusStopped = "stopped" // it is not finished, and nobody goes on with it
+	statusRunning = "running" // a process writes to its run, or may still on another host
+	statusStopped = "stopped" // it is unfinished, and no process continues it
 )
 
 // Row is one model.
 type Row struct {
 	Dir    string // of its run
-	root   string // the directory that its run was found in, as it was given
+	root   string // the directory in which its run was found, as given
 	values map[string]table.Cell
 	model  cohort.Model // of an unfinished run, its result has only the fit of the last record
 	// settings are those of the run, by key; rows of one run share them.
 	settings map[string]string
 	identity map[string]string // cohort.Model.Identity
 	measures runlog.Numbers
-	models   []Row // that an averaged row is over
+	models   []Row // behind an averaged row
 }
 
 // List is a table of models.
@@ -42,11 +42,11 @@ type List struct {
 	Skipped []cohort.Skipped // runs and folders that could not be read
 	note    string           // below the table
 	columns []column
-	keys    map[string]column // of all columns that there may be, by name
+	keys    map[string]column // of all possible columns, by name
 }
 
-// Read lists the models of the runs in directories and the folders below them. A run that is in two
-// of them is listed once.
+// Read lists the models of the runs in directories and the folders below them. A run found twice is listed
+// once.
 func Read(roots ...string) (*List, error) {
 	l := &List{}
 	var places []rootedPlace
@@ -80,13 +80,13 @@ func Read(roots ...string) (*List, error) {
 	return l, nil
 }
 
-// rootedPlace is where a run is, and the directory that it was found in.
+// rootedPlace is the place of a run, and the directory in which it was found.
 type rootedPlace struct {
 	cohort.Place
 	root string
 }
 
-// read reads the runs, as many at a time as there are processors, and keeps their order.
+// read reads the runs in parallel, one per processor, and keeps their order.
 func (l *List) read(places []rootedPlace) {
 	rows := make([][]Row, len(places))
 	failed := make([]error, len(places))
@@ -107,7 +107,7 @@ func (l *List) read(places []rootedPlace) {
 	}
 }
 
-// hashDigits is the number of digits of a hash that tell files apart.
+// hashDigits is the number of digits that distinguish the hashes of files.
 const hashDigits = 12
 
 // readRun returns the rows of a run.
@@ -181,10 +181,10 @@ func readRun(p rootedPlace) ([]Row, error) {
 	return rows, nil
 }
 
-// notFitted is the value of a model that has not reached its criterion.
+// notFitted is the value for a model that has not reached its criterion.
 const notFitted = "no"
 
-// addFit says when a model reached its criterion, or that it has not.
+// addFit adds when a model reached its criterion, or that it has not.
 func addFit(v map[string]table.Cell, f *runlog.Fit) {
 	switch {
 	case f == nil:
@@ -195,8 +195,8 @@ func addFit(v map[string]table.Cell, f *runlog.Fit) {
 	}
 }
 
-// addUnfinished fills in what is known of a run without a result: its state, and the numbers of its
-// last records.
+// addUnfinished adds what is known about a run without a result: its state, and the numbers of its last
+// records.
 func addUnfinished(dir string, rows []Row) error {
 	r, err := runlog.Open(dir)
 	if err != nil {
@@ -230,7 +230,7 @@ func addUnfinished(dir string, rows []Row) error {
 	return nil
 }
 
-// recordValues returns the values that a record has.
+// recordValues returns the values of a record.
 func recordValues(rec runlog.Record) map[string]table.Cell {
 	v := map[string]table.Cell{"steps": table.Count(rec.Step), "epochs": table.Count(rec.Epoch)}
 	addFit(v, rec.Fit)
@@ -250,7 +250,7 @@ func (r *Row) addMeasures(measures runlog.Numbers) {
 	}
 }
 
-// seedValue returns a seed with every digit: those beyond the integers of tables are text.
+// seedValue returns a seed with every digit: seeds beyond the integers of tables are text.
 func seedValue(s uint64) table.Cell {
 	if s > math.MaxInt64 {
 		return table.Text(fmt.Sprint(s))

@@ -7,15 +7,15 @@ import (
 	"torchpe/report/table"
 )
 
-// Query says which models of a list to take, in which order, with which columns.
+// Query selects models of a list, their order, and the columns.
 type Query struct {
 	Where      []string // filters that table.ParseConditions reads; all must hold
-	Sort       string   // columns, joined by commas; with - before it, the greatest first
-	Columns    []string // the usual ones where empty
-	Unfinished bool     // only models of runs that are not finished
+	Sort       string   // columns, joined by commas; a - before it sorts in descending order
+	Columns    []string // the usual ones if empty
+	Unfinished bool     // only models of unfinished runs
 }
 
-// Select returns the models that a query asks for. An error says what is wrong with the query.
+// Select returns the models that match a query. It returns an error for an invalid query.
 func (l *List) Select(q Query) (*List, error) {
 	out := &List{Skipped: l.Skipped, keys: l.keys}
 	var conditions []table.Condition
@@ -62,8 +62,7 @@ func (l *List) Select(q Query) (*List, error) {
 	return out, nil
 }
 
-// sort orders the rows by columns. What is missing comes last, and models that are equal keep their
-// order.
+// sort sorts the rows by columns. Missing values come last, and equal models keep their order.
 func (l *List) sort(by string) error {
 	if by == "" {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"torchpe/report/table"
 )
 
-// errorCourses draws the course of training beside the baselines.
+// errorCourses draws errors over training beside the baselines.
 func errorCourses(d *draft) ([]figure.Panel, error) {
 	_, level := d.levels()
 	test := "test_mse/" + level
@@ -54,7 +54,7 @@ func trainedLevel(m cohort.Model) string {
 	return fmt.Sprintf("%.0f %%", 100*m.Run.Config.Masked.Level)
 }
 
-// errorColumns returns the measures of the table of errors; those by level have baselines.
+// errorColumns returns the measures of the table of errors; test errors by level have baselines.
 func (r *Report) errorColumns() (columns []item.Column) {
 	columns = []item.Column{{Measure: "train_mse", Heading: "train MSE"}}
 	levels, _ := r.levels()
@@ -68,7 +68,7 @@ func (r *Report) errorColumns() (columns []item.Column) {
 	return columns
 }
 
-// errorTable lists the errors by encoding, with the baselines below.
+// errorTable lists the errors by encoding, with the baselines below them.
 func errorTable(d *draft) {
 	t := table.Table{Title: d.Title, Columns: table.Columns("encoding", "n", "steps")}
 	columns := d.errorColumns()
@@ -112,8 +112,8 @@ func modelTable(d *draft) {
 	d.AddTable("", t)
 }
 
-// subjectErrors returns the test subjects of a group, and its error on each by name, the mean over the
-// seeds that had it held out; none where they are not known.
+// subjectErrors returns the test subjects of a group and its error on each by name, as the mean over the seeds
+// that held it out; none if they are not known.
 func subjectErrors(g cohort.Group, level string) (subjects []string, mse map[string]float64, err error) {
 	of := map[string][]float64{}
 	for _, m := range g.Models {
@@ -142,7 +142,7 @@ func subjectErrors(g cohort.Group, level string) (subjects []string, mse map[str
 	return subjects, mse, nil
 }
 
-// subjects draws the error on each test subject, where these are known.
+// subjects draws the error on each test subject, if subjects are known.
 func subjects(d *draft) ([]figure.Panel, error) {
 	_, level := d.levels()
 	measure := "test_mse/" + level

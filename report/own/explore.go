@@ -10,7 +10,7 @@ import (
 	"torchpe/report/page"
 )
 
-// explore writes explorer.html, with the first seed of each group that learned a table, and links to it.
+// explore writes explorer.html with the first seed of each group that learned a table, and adds a link to it.
 func explore(d *draft) error {
 	const file = "explorer.html"
 	p := page.Explorer{Title: "Explore the learned positions", Back: "index.html"}
@@ -49,11 +49,11 @@ func explore(d *draft) error {
 	return nil
 }
 
-// mostFrames bounds the maps of a model over training.
+// mostFrames bounds the number of a model's maps over training.
 const mostFrames = 40
 
-// mapsOver returns the maps that a run kept in its records (--record-maps), of more than mostFrames every
-// second, third, ... one.
+// mapsOver returns the maps that a run kept in its records (--record-maps). If there are more than mostFrames,
+// it keeps every second, third, ... one.
 func mapsOver(m cohort.Model, tokens int) (frames []page.Frame, err error) {
 	records, err := m.Run.Records()
 	if err != nil {

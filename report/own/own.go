@@ -1,6 +1,6 @@
-// Package own makes the report of masked prediction on a user's own data: the course of training
-// beside baselines, errors by encoding and by test subject, maps and similarities of the learned
-// positions, attention, the runs, and what was left out. It reads run directories only.
+// Package own makes the report of masked prediction on a user's own data: errors over training beside
+// baselines, errors by encoding and by test subject, maps and similarities of the learned positions, attention,
+// the runs, and what was left out. It reads only run directories.
 package own
 
 import (
@@ -23,20 +23,20 @@ import (
 	"torchpe/report/page"
 )
 
-// Report holds the models of a report, which are on one set of data.
+// Report holds the models of a report, all trained on one set of data.
 type Report struct {
 	*cohort.Found
 	groups  []cohort.Group
 	learned []learned
-	page    *document.Document // that is being written
-	order   []int              // of tokens without modules and places: by the first table's clusters; else nil
+	page    *document.Document // being written
+	order   []int              // of tokens without modules and places, by clusters of the first table; else nil
 }
 
-// IsOwn reports whether a run is of masked prediction on files of the user.
+// IsOwn reports whether a run is masked prediction on the user's files.
 func IsOwn(r *cohort.Run) bool { return r.Config.Masked != nil && r.Config.Masked.Files != nil }
 
-// Read finds the finished runs on own data in dir and below it. Of several sets of data or model
-// sizes it takes that with the most models, the first of several such.
+// Read finds the finished runs on own data in dir and below it. Of several sets of data or model sizes it takes
+// the one with the most models, or the first of several.
 func Read(dir string) (*Report, error) {
 	found, err := cohort.Read(dir, IsOwn)
 	if err != nil {
@@ -62,7 +62,7 @@ func Read(dir string) (*Report, error) {
 	if r.groups, err = cohort.Groups(r.Models); err != nil {
 		return nil, err
 	}
-	return r, r.NoteUnlike(r.groups, cohort.LengthKeys...) // errors are said to be after so many steps
+	return r, r.NoteUnlike(r.groups, cohort.LengthKeys...) // errors are shown with their number of steps
 }
 
 // The sections of a report.
@@ -78,13 +78,13 @@ type (
 	panel = item.Panel[*draft]
 )
 
-// draft is an item being made.
+// draft is an item in the making.
 type draft struct {
 	item.Draft
 	*Report
 }
 
-// draft makes an item but for its drawing.
+// draft makes an item without drawing it.
 func (r *Report) draft(it spec) (*draft, error) {
 	d := &draft{Report: r}
 	return d, it.Fill(r, d, words)
@@ -109,9 +109,9 @@ func specs() []spec {
 		{ID: "errors", Section: errorsSection, Title: "Errors over training and at its end",
 			Rows: []row{plots(errorCourses), plots(lastErrors)},
 			Caption: "Mean squared error over masked tokens, in units of the data as they are trained on. " +
-				"Lines are means over seeds, bands reach from the least to the greatest, and a dot is a seed. " +
-				"Dashed: errors without a model under the same masks, of the conditional Gaussian (the best linear " +
-				"prediction, if training frames are many times the tokens) and of a regression on " +
+				"Lines are means over seeds, bands reach from the smallest to the largest; dots are seeds. " +
+				"Dashed: errors without a model under the same masks: the conditional Gaussian (the best linear " +
+				"prediction, if training frames are many times the tokens) and a regression on " +
 				"the mean of the visible tokens. Trained with {trained} masked.{stopped}"},
 		{ID: "subjects", Section: errorsSection, Title: "Error by test subject", Rows: []row{plots(subjects)},
 			Caption: "Each dot is one of {number} subjects that training did not see, the mean over seeds." +
@@ -119,7 +119,7 @@ func specs() []spec {
 		{ID: "explorer", Make: explore},
 		{ID: "maps", Section: positionsSection, Title: "Maps of the learned positions", Rows: []row{pairs(tokenMaps)},
 			Caption: "The first two principal axes of the learned positions (first block, first seed), with the " +
-				"share of variance that each explains; dots are tokens, coloured by module where modules are " +
+				"share of variance explained by each; dots are tokens, coloured by module where modules are " +
 				"known.{tokens}"},
 		{ID: "similarity", Section: positionsSection, Title: "Similarity of the learned positions",
 			Rows: []row{pairs(similarity)},
@@ -128,10 +128,10 @@ func specs() []spec {
 				"diagonals, which are 1.{tokens}"},
 		{ID: "scores", Section: positionsSection, Title: "Modules in the learned positions", Rows: []row{plots(scores)},
 			Caption: "Modularity Q and clustering C of the learned positions for the known modules, the mean over " +
-				"blocks; a dot a seed. Q of a fixed encoding says how far the order of the tokens alone falls into " +
+				"blocks; dots are seeds. Q of a fixed encoding shows how far the order of tokens alone matches " +
 				"the modules.{chance}"},
 		{ID: "attention", Section: "Attention", Title: "Attention between tokens", Make: attention,
-			Caption: "How much the token of a row attends to that of a column: the mean over heads and test samples, " +
+			Caption: "Attention from the token of a row to that of a column: mean over heads and test samples, " +
 				"first seed, tokens ordered by module where modules are known{clusters}.{tokens}"},
 		{ID: "models", Section: "Runs", Title: "Models", Tables: []func(*draft){modelTable}},
 	}
@@ -141,11 +141,11 @@ func specs() []spec {
 	return all
 }
 
-// words are the texts for which names in braces stand in captions.
+// words maps names in braces in captions to their texts.
 var words = item.Words[*draft]{
 	"trained": func(d *draft) string { return item.Each(cohort.ModelsOf(d.Groups), trainedLevel) },
 	"stopped": func(d *draft) string { return item.StoppedNote(d.Models) },
-	"clusters": func(d *draft) string { // how tokens without modules are ordered, where they are
+	"clusters": func(d *draft) string { // how tokens without modules are ordered, if at all
 		if d.order == nil {
 			return ""
 		}
@@ -158,7 +158,7 @@ func (r *Report) Write(dir string) (document.Written, error) {
 	if len(r.groups) == 0 {
 		return document.Written{}, fmt.Errorf("nothing to report: %s", strings.Join(r.Notes, "; "))
 	}
-	d, err := document.Open(dir, "Masked prediction: what the positions learned") // before the work
+	d, err := document.Open(dir, "Masked prediction: what the positions learned") // first, because it may fail
 	if err != nil {
 		return document.Written{}, err
 	}
@@ -182,18 +182,18 @@ func (r *Report) Write(dir string) (document.Written, error) {
 	return d.Finish(r.Notes)
 }
 
-// first returns the run that speaks for all, such as for their baselines: the first of the largest group.
+// first returns the run that represents all, such as for baselines: the first of the largest group.
 func (r *Report) first() *cohort.Run {
 	most := slices.MaxFunc(r.groups, func(a, b cohort.Group) int { return len(a.Models) - len(b.Models) })
 	return most.Models[0].Run
 }
 
-// levels returns the shares of tokens masked in tests, in order, and the one nearest to that of training.
+// levels returns the shares of tokens masked in tests, in order, and the one closest to that of training.
 func (r *Report) levels() (all []string, main string) {
 	return slices.Sorted(maps.Keys(r.first().Result.Baselines["zero"])), r.first().Config.Masked.MainTest()
 }
 
-// percent writes "0.50" as "50 %", which does not break.
+// percent writes "0.50" as "50 %", with a no-break space.
 func percent(level string) string {
 	v, _ := strconv.ParseFloat(level, 64)
 	return number.Percent(v)
@@ -203,7 +203,7 @@ func percent(level string) string {
 func (r *Report) data() []string {
 	d := r.first().Result.Data
 	if d == nil {
-		return []string{"The runs do not say what data they had."}
+		return []string{"The runs do not record their data."}
 	}
 	out := []string{
 		fmt.Sprintf("%d samples of %s; %s of %s.", d.Frames, wording.Count(d.Tokens, "token"),
@@ -234,7 +234,7 @@ type learned struct {
 	tokens item.Tokens
 }
 
-// readLearned reads the tables of the groups that have one, and notes the others.
+// readLearned reads the tables of the groups that have one, and adds notes on the others.
 func (r *Report) readLearned() error {
 	var without []string
 	for _, g := range r.groups {
@@ -263,12 +263,12 @@ func (r *Report) readLearned() error {
 		r.learned = append(r.learned, l)
 	}
 	if without != nil {
-		r.Note("No table of positions, and so no map: %s", wording.List(12, without))
+		r.Note("No table of positions, so no map: %s", wording.List(12, without))
 	}
 	return nil
 }
 
-// describe adds the modules of tokens to the figure's legend, and a text on their names and modules.
+// describe adds the modules of tokens to the figure's legend, and a text about names and modules.
 func (d *draft) describe(t item.Tokens) {
 	text := ""
 	isLong := func(name string) bool { return utf8.RuneCountInString(name) > 12 }
@@ -276,7 +276,7 @@ func (d *draft) describe(t item.Tokens) {
 		text = " The colours of the modules are below."
 	}
 	if slices.ContainsFunc(t.Names, isLong) || slices.ContainsFunc(t.Modules, isLong) {
-		text += " Long names are shortened in the figure; its CSV files have them whole."
+		text += " Long names are shortened in the figure; its CSV files have them in full."
 	}
 	d.Legend, d.Texts["tokens"] = t.Modules, text
 }

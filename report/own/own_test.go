@@ -120,9 +120,9 @@ func TestReport(t *testing.T) {
 	page := read(dir, "index.html")
 	// Student's 95 % interval of 0.1, 0.2, 0.3: 0.2 ± 4.302653 * 0.1 / sqrt 3 (scipy.stats.t.ppf(0.975, 2))
 	expect.Contains(t, page, "of 3 encodings ranges from .500 ± .354 (learn-0.1, n = 2) to ",
-		"trained for different lengths, which is no test", "which needs no model, has ", ".200 (−.048 to .448)",
+		"trained for different lengths, so this does not compare", "which needs no model, has ", ".200 (−.048 to .448)",
 		"Left out", "nope",
-		"6 models of 3 runs", "…/b/learn", "No table of positions, and so no map: nope",
+		"6 models of 3 runs", "…/b/learn", "No table of positions, so no map: nope",
 		"Trained with 50 % masked.", "compact modules pass this test", "training samples (0.125; negative ones as 0)")
 	for _, no := range []string{"arXiv", "Table A", "torchpe sweep"} {
 		if strings.Contains(page, no) {
@@ -159,7 +159,7 @@ func TestSettingsAreApart(t *testing.T) {
 		t.Errorf("groups %q, want those of 1, 2 and 3 models", all)
 	}
 	if page := read(dir, "index.html"); strings.Count(page, "(smooth: p ") != 3 ||
-		!strings.Contains(page, "In brackets: tables that are as smooth") {
+		!strings.Contains(page, "In brackets: tables that are equally smooth") {
 		t.Error("the tests against smooth tables are not said")
 	}
 	for i, row := range rows(dir, "scores.csv") {

@@ -13,7 +13,7 @@ import (
 	"torchpe/report/table"
 )
 
-// tokenMaps draws the learned tables along two axes, after the places that a file gives the tokens.
+// tokenMaps draws the places of the tokens according to a file, then the learned tables along two axes.
 func tokenMaps(d *draft) ([]figure.Panel, error) {
 	t := table.Table{Columns: table.Columns("encoding", "token", "module", "x", "y")}
 	var panels []figure.Panel
@@ -38,7 +38,7 @@ func tokenMaps(d *draft) ([]figure.Panel, error) {
 	return panels, nil
 }
 
-// givenMap draws where a file places the tokens; nil where none does in a plane.
+// givenMap draws the places of the tokens according to a file; nil if there is none in a plane.
 func (l learned) givenMap() figure.Panel {
 	points := l.probes.TokenPoints(len(l.tokens.Names))
 	if points == nil || len(points[0]) != 2 {
@@ -54,18 +54,19 @@ func (l learned) givenMap() figure.Panel {
 	return l.labelled(panel)
 }
 
-// arePlaces reports whether points are places on a grid, and not coordinates: whole numbers from 0.
+// arePlaces reports whether points are places on a grid, that is whole numbers from 0, and not coordinates.
 func arePlaces(points [][]float64) bool {
 	return !slices.ContainsFunc(slices.Concat(points...), func(v float64) bool { return v < 0 || v != math.Trunc(v) })
 }
 
-// drawMap draws the table along its first two principal axes; not ok where all its rows are equal.
+// drawMap draws the table along its first two principal axes; ok is false if all its rows are equal.
 func (l learned) drawMap() (figure.Map, bool) {
 	panel, err := item.Plane(l.label, l.table, "Axis")
 	return l.labelled(panel), err == nil
 }
 
-// labelled adds names and modules to a map. Many names have no room beside the dots.
+// labelled adds names and modules to a map. It leaves out names if there are too many for the space beside the
+// dots.
 func (l learned) labelled(panel figure.Map) figure.Map {
 	const mostNamed = 64
 	panel.Groups, panel.HideNames = l.tokens.Labels, true
@@ -78,7 +79,7 @@ func (l learned) labelled(panel figure.Map) figure.Map {
 	return panel
 }
 
-// similarity draws how alike the learned positions of two tokens are.
+// similarity draws the similarity of the learned positions of two tokens.
 func similarity(d *draft) ([]figure.Panel, error) {
 	var matrices []figure.Matrix
 	for _, l := range d.learned {
@@ -98,7 +99,7 @@ func similarity(d *draft) ([]figure.Panel, error) {
 	return panels, nil
 }
 
-// mostOf returns the largest magnitude of values; 1 where all are 0.
+// mostOf returns the largest magnitude of values; 1 if all are 0.
 func mostOf(values []float64) (most float64) {
 	for _, v := range values {
 		most = max(most, math.Abs(v))
@@ -121,7 +122,7 @@ func numbers(t item.Tokens, values []float64) table.Table {
 	return item.SquareTable(values, order, func(i int) table.Cell { return table.Text(t.Names[i]) })
 }
 
-// scores draws modularity and clustering by encoding, with what chance reaches, where modules are known.
+// scores draws modularity and clustering by encoding, with modularity by chance, if modules are known.
 func scores(d *draft) ([]figure.Panel, error) {
 	q := d.Boxes("Modularity", "Modularity Q", "modularity", d.Groups)
 	c := d.Boxes("Clustering", "Clustering C", "clustering", d.Groups)
@@ -159,7 +160,7 @@ func scores(d *draft) ([]figure.Panel, error) {
 	return []figure.Panel{q, c}, nil
 }
 
-// attention draws the mean attention between tokens, a panel a block.
+// attention draws the mean attention between tokens, one panel per block.
 func attention(d *draft) error {
 	var rows [][]figure.Matrix // of each encoding
 	most := 0.0

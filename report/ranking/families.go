@@ -17,10 +17,9 @@ type Family struct {
 	Median float64 // of their ranks
 }
 
-// Families returns the families of the ranked schemes by the medians of their ranks, the best first, and the chance
-// that ranks given to schemes at random differ as much between families: Kruskal and Wallis' statistic, over
-// permutations. A scheme with several entries has the mean of their ranks. The chance is NaN for fewer than two
-// families.
+// Families returns the families of the ranked schemes by the median of their ranks, the best first, and the
+// p-value of Kruskal and Wallis' statistic: how often ranks permuted among schemes differ as much between
+// families. A scheme with several entries has the mean of their ranks. p is NaN for fewer than two families.
 func Families(all []Standing, familyOf func(scheme string) string) (families []Family, p float64) {
 	entries, of := map[string][]float64{}, map[string][]int{}
 	for _, s := range all {
@@ -45,7 +44,7 @@ func Families(all []Standing, familyOf func(scheme string) string) (families []F
 	if len(families) < 2 {
 		return families, math.NaN()
 	}
-	between := func() (sum float64) { // what of the statistic depends on the order
+	between := func() (sum float64) { // the part of the statistic that depends on the order
 		for _, name := range names {
 			total := 0.0
 			for _, i := range of[name] {

@@ -38,17 +38,17 @@ func (t task) specs() []spec {
 	return []spec{
 		{ID: "ranks_" + id, Section: t.title, Title: "Encodings by " + runlog.Heading(t.heldOut),
 			Tables: []func(*item.Draft){t.addRanks},
-			Caption: "Mean ± SD over n seeds. Rank: 95 % interval, by a bootstrap over seeds, whose deviations are " +
-				"drawn from those of all encodings, and enlarged for one of a larger spread. An encoding " +
-				"differs from the first where it is further behind than 5 % of the draws put any of encodings that " +
-				"are alike, and Welch's test of the two has p below .05. The test examples are the same for all: " +
-				"other ones would give somewhat other ranks. Without a " +
+			Caption: "Mean ± SD over n seeds. Rank: 95 % interval, by a bootstrap over seeds, with deviations " +
+				"drawn from those of all encodings, and enlarged for an encoding with a larger spread. One " +
+				"differs from the first if it is further behind than any of alike encodings in 95 % of the " +
+				"draws, and Welch's test of the two has p below .05. The test examples are the same for all: " +
+				"others would give somewhat different ranks. Without a " +
 				"rank: not all models have fitted, or fewer than two seeds. Step: the time of a training step and " +
-				"model, measurements included, over that of nope; what else ran on the machine changes it. " +
+				"model, with measurements, relative to nope; other load on the machine changes it. " +
 				"Parameters: the trained ones of the encoding."},
 		{ID: "iid_" + id, Section: t.title, Title: "Held-out against IID",
 			Rows: []item.Row[*item.Draft]{{Height: 4.5, Panels: []item.Panel[*item.Draft]{t.scatter}}},
-			Caption: "A dot is a ranked encoding, the mean over seeds: examples like those of training (IID), and " +
+			Caption: "Dots are ranked encodings, means over seeds: examples like those of training (IID), and " +
 				"examples unlike them."},
 		{ID: "families_" + id, Section: t.title, Title: "Families of encodings",
 			Tables: []func(*item.Draft){t.addFamilies}, Caption: "{families}"},
@@ -101,7 +101,7 @@ func (t task) addRanks(d *item.Draft) {
 	d.Lead = t.lead()
 }
 
-// lead says which encodings are not shown to differ from the first.
+// lead returns a sentence on the encodings that are not shown to differ from the first.
 func (t task) lead() string {
 	if len(t.ranked) == 0 {
 		return "No encoding has two models or more that have all fitted."
@@ -143,7 +143,7 @@ func fitted(g cohort.Group) table.Cell {
 	return table.Count(n)
 }
 
-// lengths says after how many epochs, or steps, the models of a group had fitted, or ended.
+// lengths returns the number of epochs or steps after which the models of a group had fitted, or ended.
 func lengths(g cohort.Group) table.Cell {
 	var all []int
 	for _, m := range g.Models {
@@ -162,7 +162,7 @@ func lengths(g cohort.Group) table.Cell {
 	return table.Text(wording.Range(all))
 }
 
-// stepTime returns the median of the times of a step, measurements included, over the models of a group. A model of
+// stepTime returns the median over the models of a group of the time of a step, with measurements. A model of
 // an ensemble has its share.
 func stepTime(g cohort.Group) float64 {
 	times := cohort.Finite(g.Values(func(m cohort.Model) float64 {
@@ -195,7 +195,7 @@ func parameters(g cohort.Group) table.Cell {
 	return table.Count(facts.Parameters)
 }
 
-// scatter draws held-out against IID numbers; nothing for tasks that have one of them alone.
+// scatter draws held-out against IID numbers; nothing for tasks that have only one of them.
 func (t task) scatter(d *item.Draft) ([]figure.Panel, error) {
 	if t.iid == t.heldOut {
 		return nil, nil
@@ -228,8 +228,8 @@ func (t task) addFamilies(d *item.Draft) {
 	}
 	d.AddTable("", out)
 	if !math.IsNaN(p) {
-		d.Texts["families"] = "A scheme with several entries has the mean of their ranks. Chance of ranks that are " +
-			"given to schemes at random to differ as much between families: " + number.PText(p) +
+		d.Texts["families"] = "A scheme with several entries has the mean of their ranks. Chance that ranks " +
+			"permuted among schemes differ as much between families: " + number.PText(p) +
 			" (Kruskal and Wallis)."
 	}
 }

@@ -1,6 +1,6 @@
-// Package ranking makes the report that ranks many encodings: for each task a table of training, IID and held-out
-// numbers, ranks with their uncertainty, which encodings differ from the first, a figure of held-out against IID
-// accuracy, and families of encodings. It reads run directories only.
+// Package ranking makes the report that ranks many encodings: for each task a table of training, IID and
+// held-out numbers, ranks with their uncertainty, which encodings differ from the first, a figure of held-out
+// against IID accuracy, and families of encodings. It reads only run directories.
 package ranking
 
 import (
@@ -17,29 +17,30 @@ import (
 	"torchpe/train/runlog"
 )
 
-// A task is ranked that has so many encodings, of which learned ones differ by σ, and so many schemes.
+// The fewest encodings (learned ones with different σ count separately) and the fewest schemes of a ranked
+// task.
 const (
 	fewestEncodings = 10
 	fewestSchemes   = 5
 )
 
-// Report holds the tasks that were trained with many encodings.
+// Report holds the tasks on which many encodings were trained.
 type Report struct {
 	*cohort.Found
 	tasks []task
 }
 
-// task holds models that differ in their encoding, its settings and the learning rate alone.
+// task holds models that differ only in their encoding, its settings and the learning rate.
 type task struct {
 	name, title       string            // in names of files; in headings
 	trainedAs         map[string]string // the settings that they share, and the data
-	iid, heldOut      string            // measures of unseen examples: like those of training; unlike, which ranks
+	iid, heldOut      string            // measures of unseen examples like those of training, and of others, to rank by
 	ranked            []standing
 	unfitted, unknown []cohort.Group    // groups with a model that has not fitted; groups without a rank
 	families          map[string]string // by scheme
 }
 
-// standing is a group in its place.
+// standing is a group with its standing.
 type standing struct {
 	Standing
 	group cohort.Group
@@ -90,7 +91,7 @@ func Read(dir string) (*Report, error) {
 	return r, nil
 }
 
-// HasMany reports whether runs have as many encodings as a ranking needs, of one task or of several.
+// HasMany reports whether runs have as many encodings as a ranking needs, in one task or several.
 func HasMany(all []*cohort.Run) bool {
 	models, _ := cohort.Models(all)
 	return hasMany(models)
@@ -104,7 +105,7 @@ func hasMany(models []cohort.Model) bool {
 	return len(encodings) >= fewestEncodings && len(schemes) >= fewestSchemes
 }
 
-// nameApart adds to the names of tasks in what they differ from others of their name.
+// nameApart adds to the names of tasks the settings in which they differ from others of the same name.
 func (r *Report) nameApart() {
 	same := map[string][]map[string]string{}
 	for _, t := range r.tasks {
@@ -121,8 +122,8 @@ func (r *Report) nameApart() {
 // IsEmpty reports whether no task has as many encodings as a ranking needs.
 func (r *Report) IsEmpty() bool { return len(r.tasks) == 0 }
 
-// measuresOf returns the measures of examples that training has not seen: of ones like those of training, and of
-// ones unlike them, where the task has such. Masked prediction is ranked where most is masked, as in the paper.
+// measuresOf returns the measures of unseen examples: of those like training examples, and of those unlike
+// them, if the task has such. Masked prediction is ranked at the largest masked share, as in the paper.
 func measuresOf(m cohort.Model) (iid, heldOut string) {
 	c := m.Run.Config
 	switch {
@@ -134,7 +135,7 @@ func measuresOf(m cohort.Model) (iid, heldOut string) {
 	return "iid", "validation"
 }
 
-// rank ranks the groups of models of which two or more have the measure, and none has not fitted.
+// rank ranks the groups in which at least two models have the measure and all have fitted.
 func rank(models []cohort.Model) (t task, err error) {
 	c := models[0].Run.Config
 	t = task{name: c.TaskLabel(), title: wording.Capital(c.Facts().Title), families: map[string]string{}}
@@ -170,7 +171,7 @@ func rank(models []cohort.Model) (t task, err error) {
 	return t, nil
 }
 
-// standings returns the places of the ranked groups.
+// standings returns the standings of the ranked groups.
 func (t task) standings() (all []Standing) {
 	for _, s := range t.ranked {
 		all = append(all, s.Standing)
@@ -178,7 +179,7 @@ func (t task) standings() (all []Standing) {
 	return all
 }
 
-// falls reports whether less is better.
+// falls reports whether smaller is better.
 func (t task) falls() bool {
 	m, _ := runlog.FindMeasure(t.heldOut)
 	return m.Scale.Falls

@@ -15,16 +15,17 @@ type Entry struct {
 	Label  string
 	Scheme string // of the encoding
 	Seeds  []float64
-	Items  []float64 // of each test item the mean over seeds, in one order for all entries; or nil
+	Items  []float64 // mean over seeds of each test item, in the same order for all entries; or nil
 }
 
-// Standing is an entry in its place.
+// Standing is a ranked entry.
 type Standing struct {
 	Entry
 	Mean float64
-	Rank float64 // from 1; entries of one mean share the mean of their ranks
-	// LowRank and HighRank are the ends of the 95 % interval of its rank. They hold the places that it shares with
-	// entries of its mean, also where the draws leave them out, as they can for the first of many that are alike.
+	Rank float64 // from 1; entries with equal means share the mean of their ranks
+	// LowRank and HighRank are the ends of the 95 % interval of its rank. They include the ranks that it shares
+	// with entries of equal mean, also if the draws do not, as is possible for the first of many that are
+	// alike.
 	LowRank, HighRank int
 	// Differs reports whether it differs from the first; see Rank.
 	Differs bool
@@ -35,14 +36,15 @@ const (
 	level = 0.95
 )
 
-// Rank orders entries of two seeds or more by their means, the best first. Where falls, less is better.
+// Rank orders entries of at least two seeds by their means, the best first. If falls is true, smaller is
+// better.
 //
-// Ranks are drawn by a bootstrap: the deviations of seeds from the mean of their entry, times sqrt(n / (n-1)), are
-// drawn from those of all entries, because three seeds alone do not tell their spread. Those of an entry of a larger
-// spread than all have together are enlarged to it, for ranks alone. Where entries have items, the
-// items are drawn anew, too, the same for all entries. An entry differs from the first where two tests agree, as one
-// spread for all may be too small for some: among entries that are alike, one is as far behind the first in at most
-// 5 % of the draws; and Welch's test of the two alone has p below .05.
+// Ranks are drawn by a bootstrap: the deviations of seeds from the mean of their entry, times sqrt(n / (n-1)),
+// are drawn from those of all entries, because three seeds alone do not determine their spread. The deviations
+// of an entry with a larger spread than the common one are enlarged to it, for ranks only. If entries have
+// items, the items are also redrawn, the same for all entries. An entry differs from the first if two tests
+// agree, because a common spread may be too small for some: among entries that are alike, at most 5 % of the
+// draws put one as far behind the first; and Welch's test of the two has p below .05.
 func Rank(entries []Entry, falls bool) []Standing {
 	sign := 1.0
 	if falls {
@@ -54,7 +56,7 @@ func Rank(entries []Entry, falls bool) []Standing {
 		s := Standing{Entry: e, Mean: stats.Mean(e.Seeds)}
 		all, deviations = append(all, s), append(deviations, deviationsOf(e.Seeds)...)
 	}
-	// Means of the same numbers in another order differ in their last bits, which float32 has not.
+	// Means of the same numbers in another order differ in their last bits, which float32 does not have.
 	valueOf := func(s Standing) float64 { return sign * float64(float32(s.Mean)) }
 	slices.SortStableFunc(all, func(a, b Standing) int { return cmp.Compare(valueOf(b), valueOf(a)) })
 	for _, s := range all {
@@ -98,7 +100,8 @@ func Rank(entries []Entry, falls bool) []Standing {
 	return all
 }
 
-// addItems draws as many items as there are, and adds to the deviation of each entry that of its mean over them.
+// addItems draws as many items as there are, and adds to each entry's deviation the deviation of its mean over
+// them.
 func addItems(all []Standing, sign float64, source *rand.Rand, deviations []float64) {
 	if len(all) == 0 {
 		return
@@ -129,7 +132,7 @@ func rootMeanSquare(x []float64) float64 {
 	return math.Sqrt(sum / float64(len(x)))
 }
 
-// ranksOf returns the ranks of numbers, the greatest first; equal ones share the mean of theirs.
+// ranksOf returns the ranks of numbers, the greatest first; equal ones share the mean of their ranks.
 func ranksOf(x []float64) (ranks []float64) {
 	for _, own := range x {
 		first, last := places(x, own)
@@ -138,7 +141,7 @@ func ranksOf(x []float64) (ranks []float64) {
 	return ranks
 }
 
-// places returns the first and the last place, from 1, of those of numbers that equal own.
+// places returns the first and the last rank, from 1, of the numbers that equal own.
 func places(x []float64, own float64) (first, last int) {
 	first = 1
 	for _, v := range x {
@@ -157,7 +160,7 @@ func width(a, b Standing) float64 {
 	return math.Sqrt(1/float64(len(a.Seeds)) + 1/float64(len(b.Seeds)))
 }
 
-// behind returns how many widths the last of some means is behind the greatest, at most.
+// behind returns the largest distance, in widths, of one of the means from the greatest.
 func behind(all []Standing, means []float64) (most float64) {
 	first := slices.Index(means, slices.Max(means))
 	for i, v := range means {

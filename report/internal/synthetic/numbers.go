@@ -18,14 +18,14 @@ type maker struct {
 	rng *rand.Rand
 }
 
-// networks are those of the brain (CAB-NP).
+// networks holds the names of the brain's networks (CAB-NP).
 var networks = []string{
 	"Visual1", "Visual2", "Somatomotor", "Cingulo-Opercular", "Dorsal-attention", "Language",
 	"Frontoparietal", "Auditory", "Default",
 	"Posterior-Multimodal", "Ventral-Multimodal", "Orbito-Affective",
 }
 
-// table1 are the accuracies that the paper's Table 1 prints, by encoding and quantity.
+// table1 holds the accuracies in the paper's Table 1, by encoding and quantity.
 var table1, _ = paper.Table("1")
 
 func (m maker) around(mean, sd, low, high float64) float64 {
@@ -42,7 +42,7 @@ func (m maker) member(i, seed int) (runlog.MemberResult, []runlog.Record) {
 		final = math.Sqrt(final)
 	}
 	validation := m.around(final, 0.03, 0, 1)
-	train := m.around(0.997, 0.002, 0.99, 1) // all have fitted but those that do not in the paper
+	train := m.around(0.997, 0.002, 0.99, 1) // all have fitted except those that do not in the paper
 	if m.PE == "nope" || m.PE == "c-nope" {
 		train = m.around(table1[[2]string{m.PE, "train"}].Mean, 0.01, 0, .98)
 	}
@@ -87,7 +87,7 @@ func (m maker) member(i, seed int) (runlog.MemberResult, []runlog.Record) {
 	return r, course
 }
 
-// motion makes up how far a learned table has moved: further where it started small.
+// motion makes up how far a learned table has moved: further if it started small.
 func (m maker) motion(rise float64) runlog.Numbers {
 	if m.PE != "learn" {
 		return runlog.Numbers{}
@@ -152,7 +152,7 @@ type probe struct {
 	values []float32
 }
 
-// showTo shows a member its part of a probe [E,...], which it may change.
+// showTo passes a member its part of a probe [E,...], which it may change.
 func (p probe) showTo(m *Member, members int) {
 	size := len(p.values) / members
 	own := p.values[m.Index*size : (m.Index+1)*size]
@@ -230,7 +230,7 @@ func (m maker) tensors(all []probe) (out []safetensors.Tensor, about map[string]
 	return append(out, expect.Must(safetensors.New("modules", []int{n}, labels))), about
 }
 
-// tables are random, with what the modules share on top.
+// tables makes up random tables with a part that tokens of one module share.
 func (m maker) tables(members, n, modules int) []float32 {
 	sd := .3
 	if m.PE == "learn" {
@@ -255,7 +255,7 @@ func (m maker) tables(members, n, modules int) []float32 {
 	return out
 }
 
-// attention are rows that sum to 1.
+// attention makes up rows that sum to 1.
 func (m maker) attention(rows, n int) []float32 {
 	out := make([]float32, 0, rows*n)
 	row := make([]float64, n)

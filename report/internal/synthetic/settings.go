@@ -11,8 +11,8 @@ import (
 	"torchpe/train/config"
 )
 
-// EverySetting calls try for each setting with two models that differ in it and in their seeds alone. isTold says
-// whether it tells models apart: whether it changes results.
+// EverySetting calls try for each setting with two models that differ only in it and in their seeds. isTold
+// reports whether the setting changes results, and so distinguishes models.
 func EverySetting(t *testing.T, try func(key string, models []cohort.Model, isTold bool)) {
 	t.Helper()
 	keys := 0
@@ -26,7 +26,7 @@ func EverySetting(t *testing.T, try func(key string, models []cohort.Model, isTo
 		try(s.Key, models, s.Effect == config.Results && s.Key != "members.seed")
 	}
 	if keys < 60 {
-		t.Errorf("the table has %d settings; it had 60 and more", keys)
+		t.Errorf("the table has %d settings, want at least 60", keys)
 	}
 	for _, key := range []string{"members.lr", "members.pe_lr", "members.pe_weight_decay", "members.sigma",
 		"members.weight_decay", "removed.of_an_older_version"} {

@@ -19,52 +19,51 @@ import (
 	"torchpe/train/runlog"
 )
 
-// Run is a run to be made up.
+// Run describes a made-up run.
 type Run struct {
-	Name      string // its directory; made of the rest where empty
+	Name      string // its directory; derived from the rest if empty
 	Task      string // lst, nmar, fmri, or masked: a file of one's own with named tokens
-	Fidelity  string // code where empty
+	Fidelity  string // code if empty
 	PE        string
 	Sigma     float64 // of PE learn
 	Seeds     []int
-	Optimizer string // adam where empty
+	Optimizer string // adam if empty
 	Decay     float64
-	LR        float64 // 1e-4 where 0
-	Heads     int     // 1 where 0
-	Placement string  // of PEs that are added; that of the fidelity where empty
+	LR        float64 // 1e-4 if 0
+	Heads     int     // 1 if 0
+	Placement string  // of PEs that are added; that of the fidelity if empty
 	ReadOut   string
-	MaskLevel float64 // of masked prediction; 0.5 where 0
-	Records   int     // epochs, or hundreds of steps, each with a record; 12 where 0
+	MaskLevel float64 // of masked prediction; 0.5 if 0
+	Records   int     // epochs, or hundreds of steps, each with a record; 12 if 0
 
-	Until    string  // the criterion at which the run stops; none where empty
-	PELR     float64 // the PE's own learning rate; none where 0
+	Until    string  // the criterion at which the run stops; none if empty
+	PELR     float64 // the PE's own learning rate; none if 0
 	DataSeed int
-	Distance string   // between encodings, of masked prediction; euclidean where empty
-	Modules  []int    // of the tokens of masked prediction; one after the other where nil, none where empty
-	Subjects []string // held out, of task masked: subject i has the error 0.1 (i+1) in all members
+	Distance string   // between encodings, of masked prediction; euclidean if empty
+	Modules  []int    // of the tokens of masked prediction; one after the other if nil, none if empty
+	Subjects []string // held out, for task masked: subject i has the error 0.1 (i+1) in all members
 
-	Amplitudes []float32 // of the noise that puzzles were tested with; four where nil
+	Amplitudes []float32 // of the noise in tests on puzzles; four if nil
 
-	Data string // SHA-256 of the data, which a checkpoint has; no checkpoint where empty
-	// Checkpoint is the configuration that the checkpoint has; none where empty.
+	Data string // SHA-256 of the data in the checkpoint; no checkpoint if empty
+	// Checkpoint is the configuration in the checkpoint; none if empty.
 	Checkpoint string
-	Changed    []string // of environment.json: what changed in training
+	Changed    []string // in environment.json: what changed during training
 
-	Places string // token_points of task masked; none where empty
+	Places string // token_points of task masked; none if empty
 
-	// Edit changes what was made up of a member before it is written; nil changes nothing.
+	// Edit changes the made-up member before it is written; nil changes nothing.
 	Edit func(*Member)
 }
 
-// Member holds the made-up numbers of one member of a run. A test that sets one knows what a report
-// of the run must say.
+// Member holds the made-up numbers of one member of a run. A test that sets one knows what a report must say.
 type Member struct {
 	Index, Seed int
 	Result      *runlog.MemberResult
 	Records     []runlog.Record // of metrics.jsonl
-	Tables      [][]float32     // [blocks][tokens*dim]; none where the encoding has none
+	Tables      [][]float32     // [blocks][tokens*dim]; none if the encoding has none
 	Attention   [][]float32     // [layers][examples*heads*tokens*tokens]
-	Noise       []float32       // of puzzles, the accuracy [amplitudes*repeats]
+	Noise       []float32       // accuracy on puzzles [amplitudes*repeats]
 }
 
 // The sizes of the made-up models.
@@ -77,11 +76,11 @@ const (
 	noiseRepeats = 3
 )
 
-// accuracy returns the mean validation accuracy that made-up models with a learned PE of a sigma
-// have: it falls from about 1 to 0.25.
+// accuracy returns the mean validation accuracy of made-up models with a learned PE of a sigma: it falls from
+// about 1 to 0.25.
 func accuracy(sigma float64) float64 { return 0.25 + 0.72/(1+math.Exp(4*(sigma-1.4))) }
 
-// added says whether an encoding is added to the tokens, and so has a table and a placement.
+// added reports whether an encoding is added to the tokens, and so has a table and a placement.
 func added(pe string) bool {
 	return pe == "learn" || pe == "1d-fixed" || pe == "2d-fixed" || pe == "random"
 }
@@ -114,14 +113,14 @@ func (r *Run) sigma() *float64 {
 	return &r.Sigma
 }
 
-// Dir makes the runs up in folders of a directory for the test.
+// Dir makes up the runs in a new directory of the test.
 func Dir(t testing.TB, all ...Run) string {
 	dir := t.TempDir()
 	Write(t, dir, all...)
 	return dir
 }
 
-// Write makes the runs up in folders of dir.
+// Write makes up the runs in folders of dir.
 func Write(t testing.TB, dir string, all ...Run) {
 	t.Helper()
 	for _, r := range all {
@@ -187,7 +186,7 @@ func (r *Run) write(t testing.TB, dir string) {
 	expect.NoError(t, run.SaveResult(result))
 }
 
-// config returns the part of a config.json that analyses read.
+// config returns the part of config.json that analyses read.
 func (r *Run) config() map[string]any {
 	var members []map[string]any
 	for _, seed := range r.Seeds {

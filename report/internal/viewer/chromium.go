@@ -19,8 +19,8 @@ import (
 	"torchpe/internal/expect"
 )
 
-// prologue runs before the page's own scripts and collects what goes wrong. Errors of resources do
-// not bubble: it captures them.
+// prologue runs before the page's own scripts and collects errors. Errors of resources do not bubble, so it
+// captures them.
 const prologue = `<script>
 const problems = [];
 addEventListener("error", (e) => {
@@ -104,8 +104,8 @@ func findBrowser() string {
 	return ""
 }
 
-// newProfile makes a directory for the browser's files. t.TempDir would fail the test where the
-// browser's children still write.
+// newProfile makes a directory for the browser's files. t.TempDir would fail the test if the browser's children
+// are still writing.
 func newProfile(t *testing.T) string {
 	dir := expect.Must(os.MkdirTemp("", "torchpe-chromium-"))
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
