@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// angleErrors lists errors that implementations make with the angles of rotations or sinusoids. Those of one
+// angleErrors lists errors that implementations make with the angles of rotations or sinusoids. Errors in one
 // list exclude each other.
 var angleErrors = [][]choice{
 	{byAngles("sine and cosine swapped", func(a *angles) error { // cos(pi/2 - x) = sin x
 		a.sign, a.quarter = -a.sign, !a.quarter
 		return nil
 	})},
-	{byAngles("turned in the other direction", rotation(func(a *angles) error {
+	{byAngles("rotated in the other direction", rotation(func(a *angles) error {
 		if a.quarter {
 			return errNoEffect // the order of the two would matter
 		}
@@ -20,11 +20,11 @@ var angleErrors = [][]choice{
 		return nil
 	}))},
 	{
-		byAngles("k not turned", turnedTimes(1, 0)), byAngles("q not turned", turnedTimes(0, 1)),
-		byAngles("q and k not turned", turnedTimes(0, 0)), byAngles("q and k turned twice", turnedTimes(2, 2)),
-		byAngles("q turned twice", turnedTimes(2, 1)), byAngles("k turned twice", turnedTimes(1, 2)),
-		byAngles("q turned in the other direction", turnedTimes(-1, 1)),
-		byAngles("k turned in the other direction", turnedTimes(1, -1)),
+		byAngles("k not rotated", rotatedTimes(1, 0)), byAngles("q not rotated", rotatedTimes(0, 1)),
+		byAngles("q and k not rotated", rotatedTimes(0, 0)), byAngles("q and k rotated twice", rotatedTimes(2, 2)),
+		byAngles("q rotated twice", rotatedTimes(2, 1)), byAngles("k rotated twice", rotatedTimes(1, 2)),
+		byAngles("q rotated in the other direction", rotatedTimes(-1, 1)),
+		byAngles("k rotated in the other direction", rotatedTimes(1, -1)),
 	},
 	roundingErrors(),
 	{
@@ -49,8 +49,8 @@ var angleErrors = [][]choice{
 		byAngles("decay missing", withPower(0, "xpos-gamma")),
 	},
 	{
-		byAngles("pairs of rows and columns in turns", func(a *angles) error { return a.alternate(false) }),
-		byAngles("pairs of rows and columns in turns, with the frequencies of one rotation",
+		byAngles("pairs of rows and columns alternate", func(a *angles) error { return a.alternate(false) }),
+		byAngles("pairs of rows and columns alternate, with the frequencies of one rotation",
 			func(a *angles) error { return a.alternate(true) }),
 	},
 }
@@ -65,11 +65,11 @@ var layoutErrors = []struct{ name, phrase string }{
 	{"half", "half-split pairs within each coordinate's part, not across the head"},
 }
 
-// setLayout sets the layout of a name.
+// setLayout sets the layout with a name.
 func (a *angles) setLayout(name string) error {
 	axes, across := len(a.law.slope), a.options["dinov3-layout"] != ""
 	if name == "across" && (axes == 1 || across) || name == "half" && !across {
-		return errNoEffect // an option has it
+		return errNoEffect // an option covers it
 	}
 	a.layout = newLayout(name, a.pairs, axes)
 	return nil
@@ -85,8 +85,8 @@ func rotation(apply func(*angles) error) func(*angles) error {
 	}
 }
 
-// turnedTimes turns queries and keys as many times.
-func turnedTimes(q, k float64) func(*angles) error {
+// rotatedTimes multiplies the angles of queries and keys by factors.
+func rotatedTimes(q, k float64) func(*angles) error {
 	return rotation(func(a *angles) error {
 		for which, times := range []float64{q, k} {
 			a.of[which].times, a.of[which].power = times, math.Abs(times)
@@ -95,7 +95,7 @@ func turnedTimes(q, k float64) func(*angles) error {
 	})
 }
 
-// roundingErrors returns errors of angles that are computed in half precision.
+// roundingErrors returns errors due to angles in half precision.
 func roundingErrors() (all []choice) {
 	for _, format := range halfFormats {
 		add := func(what string, position, frequency, angle bool) {
@@ -127,7 +127,7 @@ func withPower(power float64, options ...string) func(*angles) error {
 	}
 }
 
-// trained returns the tokens that a rotation was trained on.
+// trained returns the number of tokens with which a rotation was trained.
 func (a *angles) trained() float64 {
 	if n := a.options.Float("rope-trained-tokens"); n > 0 {
 		return n
@@ -135,7 +135,7 @@ func (a *angles) trained() float64 {
 	return float64(a.tokens)
 }
 
-// stretch returns how many times longer than trained the sequence is.
+// stretch returns the length of the sequence relative to the trained length.
 func (a *angles) stretch() float64 {
 	if a.options["rope-yarn"] == "dynamic" {
 		return max(1, float64(a.tokens)/a.trained())
@@ -143,7 +143,7 @@ func (a *angles) stretch() float64 {
 	return a.options.Float("rope-scale")
 }
 
-// setFrequencies replaces the frequencies on the line by f of each pair and its frequency without a scale.
+// setFrequencies sets each frequency of the law to f of its pair and its frequency without a scale.
 func (a *angles) setFrequencies(f func(pair int, plain float64) float64) error {
 	if !a.linear || len(a.law.slope) != 1 {
 		return errNoEffect
@@ -160,7 +160,7 @@ func (a *angles) setFrequencies(f func(pair int, plain float64) float64) error {
 	return nil
 }
 
-// llama3 replaces the weight g of the frequency without a scale, which is 0 and 1 at the ends of the ramp.
+// llama3 changes the weight g of the frequency without a scale, which is 0 and 1 at the ends of the ramp.
 func llama3(weight func(g float64) float64) func(*angles) error {
 	return func(a *angles) error {
 		low, high := a.options.Float("llama3-low"), a.options.Float("llama3-high")
@@ -175,7 +175,7 @@ func llama3(weight func(g float64) float64) func(*angles) error {
 	}
 }
 
-// stretchPlaces multiplies positions.
+// stretchPlaces multiplies positions by a factor.
 func (a *angles) stretchPlaces(by float64) error {
 	if !a.linear {
 		return errNoEffect
@@ -189,8 +189,8 @@ func (a *angles) stretchPlaces(by float64) error {
 	return nil
 }
 
-// alternate gives pairs to two coordinates in turns, with the frequencies that each has, or with those of
-// one rotation of the whole head.
+// alternate assigns pairs to two coordinates alternately, with the frequencies of each, or with those of one
+// rotation of the whole head.
 func (a *angles) alternate(ofOne bool) error {
 	if !a.linear || len(a.law.slope) != 2 || a.pairs%2 != 0 {
 		return errNoEffect

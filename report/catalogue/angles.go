@@ -7,12 +7,12 @@ import (
 	"torchpe/models/pe"
 )
 
-// angles holds the cosines and sines of a scheme, which turn pairs of dimensions or are the columns of a
-// table, and what a convention does to their angles.
+// angles holds the cosines and sines of a scheme, which rotate pairs of dimensions or are the columns of a
+// table, and the changes that a convention makes to their angles.
 type angles struct {
-	tokens      int // which are the rows
+	tokens      int // the rows
 	pairs       int
-	cos, sin    [2][]float64 // [tokens,pairs] of queries and of keys; those of a table are the first
+	cos, sin    [2][]float64 // [tokens,pairs] of queries and of keys; a table uses the first
 	fixed       []float64    // a table of sinusoids [tokens,width]; nil for rotations
 	columns     [][2]int     // the columns of its sines and cosines, for each pair
 	width       int          // of the table
@@ -31,20 +31,20 @@ type angles struct {
 	layout  layout
 }
 
-// side describes what happens to the angles of queries, or to those of keys, alone.
+// side describes changes to the angles of only the queries, or only the keys.
 type side struct {
 	shift float64 // in steps
 	times float64 // factor of the angles
 	power float64 // of the scheme's own factor of cosines and sines
 }
 
-// rounding says which of positions, frequencies and angles have few significant bits.
+// rounding says which of positions, frequencies and angles are rounded to few significant bits.
 type rounding struct {
 	bits                       int
 	position, frequency, angle bool
 }
 
-// of returns a number, rounded if so.
+// of returns a number, rounded if rounded is true.
 func (r rounding) of(number float64, rounded bool) float64 {
 	if !rounded {
 		return number
@@ -124,8 +124,8 @@ func (a *angles) prepared(i *Instance) *angles {
 	return a
 }
 
-// sinusoidColumns returns the columns of the sine and cosine of each pair, or nil for a layout whose
-// columns have frequencies of their own. The columns that are left keep their numbers.
+// sinusoidColumns returns the columns of the sine and cosine of each pair, or nil for a layout in which each
+// column has its own frequency. Remaining columns keep their numbers.
 func sinusoidColumns(scheme pe.Scheme, options pe.Options, width int) (all [][2]int) {
 	layout, blocks, each := options["sinusoid-layout"], 1, width
 	switch {
@@ -153,8 +153,8 @@ func sinusoidColumns(scheme pe.Scheme, options pe.Options, width int) (all [][2]
 	return all
 }
 
-// coordinatesOf returns the coordinates of the token at each place of the order; places themselves for one
-// axis. It returns nil if there are none.
+// coordinatesOf returns the coordinates of the token at each place in the order, or the places themselves for
+// one axis. It returns nil if there are no coordinates.
 func coordinatesOf(at pe.Positions, axes int) [][]float64 {
 	if axes == 1 {
 		at.Cells, at.Points = nil, nil
@@ -166,7 +166,7 @@ func coordinatesOf(at pe.Positions, axes int) [][]float64 {
 	return gather(points, inverse(at.Index))
 }
 
-// lawOf finds the law that angles follow up to a tolerance. Frequencies are below pi a step.
+// lawOf returns the law that angles follow within a tolerance. Frequencies are below pi per step.
 func lawOf(coordinates [][]float64, pairs int, tolerance float64,
 	angle func(row, pair int) float64) (law, bool) {
 	axes, first := len(coordinates[0]), 0
@@ -204,7 +204,7 @@ func lawOf(coordinates [][]float64, pairs int, tolerance float64,
 	return l, true
 }
 
-// thinned returns the first rows, and of later ones the fewer the farther they are.
+// thinned returns the first rows, and increasingly fewer of later ones.
 func thinned(rows []int) (some []int) {
 	const near = 24
 	next := 0
@@ -216,7 +216,7 @@ func thinned(rows []int) (some []int) {
 	return some
 }
 
-// along returns the rows that differ from the first along an axis alone, in order.
+// along returns, in order, the rows that differ from the first only along an axis.
 func along(coordinates [][]float64, first, axis int) (rows []int) {
 	for row, at := range coordinates {
 		same := at[axis] > coordinates[first][axis]
@@ -243,7 +243,7 @@ func (l law) at(coordinates []float64, pair int) float64 {
 	return angle
 }
 
-// clone returns angles that can be changed.
+// clone returns a copy that can be changed.
 func (a *angles) clone() *angles {
 	b := *a
 	b.law = law{slices.Clone(a.law.start), nil}
@@ -275,7 +275,7 @@ func (a *angles) cosSin(row, pair, which int) (cos, sin float64) {
 	return cos * factor, sin * factor
 }
 
-// angle returns the angle by the law, with what is rounded.
+// angle returns the angle according to the law, with rounding.
 func (a *angles) angle(row, pair int, shift float64) float64 {
 	angle, left := 0.0, a.law.start[pair]
 	for axis, slope := range a.law.slope {

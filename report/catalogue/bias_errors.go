@@ -19,7 +19,7 @@ var slopeErrors = []struct {
 	}},
 }
 
-// slopesFrom returns slopes 2^(-8h/H) of H heads that begin at h = first.
+// slopesFrom returns slopes 2^(-8h/H) of H heads, counted from h = first.
 func slopesFrom(first int) func([]float64) []float64 {
 	return func(own []float64) []float64 {
 		for h := range own {
@@ -29,7 +29,7 @@ func slopesFrom(first int) func([]float64) []float64 {
 	}
 }
 
-// biasErrors returns axes for errors with a bias on the logits.
+// biasErrors returns axes for errors in a bias on the logits.
 func (c Check) biasErrors() []axis {
 	slopes := axis{{}}
 	for _, e := range slopeErrors {
@@ -50,7 +50,7 @@ func (c Check) biasErrors() []axis {
 			return nil
 		})
 	}
-	anyRows := byTrial("a constant for each query is added, the same after the softmax", func(t *trial) error {
+	anyRows := byTrial("a constant is added for each query, which the softmax removes", func(t *trial) error {
 		if t.anyRows = c.Given.output(kindBias) != nil || c.Given.output(kindLogits) != nil; !t.anyRows {
 			return errNoEffect
 		}
@@ -58,8 +58,8 @@ func (c Check) biasErrors() []axis {
 	})
 	anyRows.fitted = true
 	return []axis{slopes, {{},
-		adding("adds m_h j for -m_h (i - j), the same after the softmax", "alibi", addedOfQuery),
-		adding("distances in buckets of one each up to the last, for logarithmic ones", "t5", linearBuckets),
+		adding("adds m_h j instead of -m_h (i - j), the same after the softmax", "alibi", addedOfQuery),
+		adding("one bucket per distance up to the last, instead of logarithmic ones", "t5", linearBuckets),
 		anyRows,
 	}}
 }
@@ -79,7 +79,7 @@ func addedOfQuery(in *Instance) (func(h, i, j int) float64, error) {
 	}, nil
 }
 
-// linearBuckets returns the difference between T5's bias with a bucket for each distance and its own.
+// linearBuckets returns T5's bias with one bucket per distance minus its usual bias.
 func linearBuckets(in *Instance) (func(h, i, j int) float64, error) {
 	table, err := in.params.Values("pe.table") // [1,buckets,H]
 	if err != nil {

@@ -45,7 +45,7 @@ func (s Setting) Validate() error {
 		return fmt.Errorf("--dim %d does not divide into --heads %d", s.DModel, s.Heads)
 	}
 	if s.Fidelity != "code" && s.Fidelity != "text" {
-		return fmt.Errorf("--fidelity %q is unknown; it is code or text", s.Fidelity)
+		return fmt.Errorf("--fidelity %q is unknown: want code or text", s.Fidelity)
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func (s Setting) describe(scheme pe.Scheme, options pe.Options) (pe.Facts, error
 	return scheme.Describe(s.Size, options)
 }
 
-// graphFits returns an error if the scheme makes a graph of the tokens that is too large for the memory.
+// graphFits returns an error if the scheme builds a graph of the tokens that is too large for the memory.
 func (s Setting) graphFits(scheme pe.Scheme) error {
 	for _, name := range scheme.PartNames() {
 		if part, err := pe.Find(name); err == nil && part.Needs == pe.NeedsGraph {
@@ -68,8 +68,8 @@ func (s Setting) graphFits(scheme pe.Scheme) error {
 	return nil
 }
 
-// pairsFit returns an error if matrices of all pairs of tokens are too large for the memory. About eight copies
-// are held while they are made and written, and a budget is half of the memory.
+// pairsFit returns an error if matrices over all pairs of tokens are too large for the memory. About eight
+// copies exist while they are computed and written; the budget is half of the memory.
 func pairsFit(tokens, matrices int) error {
 	what := fmt.Sprintf("all pairs of %s", wording.Count(tokens, "token"))
 	need := 4 * 8 * float64(matrices) * float64(tokens) * float64(tokens)
@@ -86,7 +86,7 @@ type Entry struct {
 	Reference         string      `json:"reference"`
 	Formula           string      `json:"formula"`
 	Differ            string      `json:"differ"`             // how implementations differ; "" if they agree
-	ActsOn            string      `json:"acts_on"`            // as pe.Site.String lists them
+	ActsOn            string      `json:"acts_on"`            // as in pe.Site.String
 	ParametersFormula string      `json:"parameters_formula"` // of the trained ones
 	Parameters        *int        `json:"parameters"`         // at this size; null if Refused
 	Refused           string      `json:"refused,omitempty"`  // why the scheme cannot be built
@@ -114,7 +114,8 @@ func hasOption(scheme pe.Scheme, name string) bool {
 	return slices.ContainsFunc(scheme.Options, func(o pe.Option) bool { return o.Name == name })
 }
 
-// options returns the values of all options of a scheme. A given option that the scheme lacks is an error.
+// options returns the values of all options of a scheme. It returns an error for a given option that the scheme
+// lacks.
 func (s Setting) options(scheme pe.Scheme) (pe.Options, error) {
 	for name := range s.Given {
 		if !hasOption(scheme, name) {
@@ -125,7 +126,7 @@ func (s Setting) options(scheme pe.Scheme) (pe.Options, error) {
 			if names == nil {
 				return nil, fmt.Errorf("--%s: %s has no options", name, scheme.Name)
 			}
-			return nil, fmt.Errorf("--%s is no option of %s, which has %s",
+			return nil, fmt.Errorf("--%s is not an option of %s, which has %s",
 				name, scheme.Name, strings.Join(names, ", "))
 		}
 	}
@@ -167,7 +168,7 @@ func Describe(scheme pe.Scheme, s Setting) (Entry, error) {
 // sizeForAll is a size at which all schemes can be built.
 var sizeForAll = pe.Size{Tokens: 16, DModel: 192, Heads: 2, Layers: 2}
 
-// families lists the families in the order in which they are shown.
+// families lists the families in display order.
 var families = []string{
 	"Nothing but attention",
 	"Added to the input, computed",
@@ -179,7 +180,7 @@ var families = []string{
 	"At several places",
 }
 
-// family returns the family of a scheme, by where it acts and whether it is trained.
+// family returns the family of a scheme, determined by where it acts and whether it is trained.
 func family(f pe.Facts) string {
 	k := 0
 	switch sites := f.Sites &^ pe.AtOutput; {

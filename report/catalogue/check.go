@@ -11,21 +11,21 @@ import (
 	"torchpe/models/pe"
 )
 
-// Check compares arrays of another implementation with a scheme: whether they follow it with the options
-// of a setting, and if not, which convention they follow.
+// Check compares arrays of another implementation with a scheme: do they follow it with the options of a
+// setting, and if not, which convention do they follow?
 type Check struct {
 	Scheme    pe.Scheme
 	Setting   Setting
 	Positions pe.Positions
 	Layer     int
-	Member    int // of the ensemble that has the given parameters
+	Member    int // of the ensemble with the given parameters
 	Given     Given
-	// Tolerance bounds the difference of a number, relative to the largest of its array or 1.
+	// Tolerance bounds the difference of a number, relative to 1 or the largest number of its array.
 	Tolerance float64
 
 	attention pe.Attention
 	resolved  pe.Options
-	tokens    []int              // the tokens that are computed; nil for all
+	tokens    []int              // tokens to compute; nil for all
 	base      *angles            // the setting's angles; nil if the scheme has none
 	cache     map[string]*angles // angles by their options and positions
 }
@@ -46,10 +46,10 @@ type Finding struct {
 	Nearest    []string `json:"nearest"`           // deviations of the nearest convention, if none is followed
 	NearestAt  string   `json:"nearest_first,omitempty"`
 	Read       string   `json:"read_as,omitempty"` // the sizes, if no convention is followed
-	Notes      []string `json:"notes,omitempty"`   // what was not compared, and what tells nothing
+	Notes      []string `json:"notes,omitempty"`   // what was not compared, and arrays without information
 }
 
-// trialLimit limits the conventions that are tried, and then those that are tried with a factor.
+// trialLimit limits the number of conventions tried, and then of those tried with a factor.
 const trialLimit = 5000
 
 // Run compares the arrays with the scheme, and searches for a convention if they do not follow it.
@@ -89,7 +89,7 @@ func (c Check) Run() (Finding, error) {
 	}
 	f.First = apart.String()
 	if c.Given.assumed {
-		f.Assumed = fmt.Sprintf("a head width of %d: --dim D says another, D/%d",
+		f.Assumed = fmt.Sprintf("a head width of %d: --dim D sets another, D/%d",
 			c.Setting.headWidth(), c.Setting.Heads)
 	}
 	search.run(&f, *apart)
@@ -100,7 +100,7 @@ func (c Check) Run() (Finding, error) {
 	return f, nil
 }
 
-// withOptions returns given with other options set.
+// withOptions returns given with others added.
 func withOptions(given, others pe.Options) pe.Options {
 	with := pe.Options{}
 	maps.Copy(with, given)
@@ -109,7 +109,7 @@ func withOptions(given, others pe.Options) pe.Options {
 }
 
 // errNoEffect is returned for a change that does not apply to the scheme.
-var errNoEffect = errors.New("the scheme has nothing that this changes")
+var errNoEffect = errors.New("this changes nothing in the scheme")
 
 // String describes the finding in sentences.
 func (f Finding) String() string {

@@ -196,13 +196,13 @@ func TestCheckConventions(t *testing.T) {
 		{"pairs", "rope", turned(rotated{half: true}), nil, "line", []string{"half-split pairs"}},
 		{"the other pairs", "rope", turned(rotated{}), pe.Options{"rope-layout": "half"}, "line", []string{
 			"interleaved pairs"}},
-		{"part", "rope", turned(rotated{dims: 8}), nil, "line", []string{"8 dimensions of a head turned"}},
-		{"whole", "rope", turned(rotated{}), pe.Options{"rope-dims": "8"}, "line", []string{"whole head turned"}},
+		{"part", "rope", turned(rotated{dims: 8}), nil, "line", []string{"8 dimensions of a head rotated"}},
+		{"whole", "rope", turned(rotated{}), pe.Options{"rope-dims": "8"}, "line", []string{"whole head rotated"}},
 		{"from 1", "rope", turned(rotated{from: 1}), nil, "line", []string{"positions from 1"}},
 		{"base", "rope", turned(rotated{base: 500000}), nil, "line", []string{"base 500000"}},
 		{"sines", "rope", turned(rotated{swapped: true}), nil, "line", []string{"sine and cosine swapped"}},
 		{"three", "rope", turned(rotated{half: true, from: 1, dims: 8}), nil, "line", []string{
-			"positions from 1", "half-split pairs", "8 dimensions of a head turned"}},
+			"positions from 1", "half-split pairs", "8 dimensions of a head rotated"}},
 		{"", "rope", logits(rotated{}, 0.25), nil, "line", nil},
 		{"scale", "rope", logits(rotated{}, 1), nil, "line", []string{"scale missing (q k without 1/sqrt(Dh))"}},
 		{"", "1d-fixed", []array.Array{sinusoids(9, 12, line(0), "")}, nil, "line", nil},
@@ -340,7 +340,7 @@ func TestCheckUntold(t *testing.T) {
 	back := rotated{angle: func(i, pair int) float64 { return -float64(i) * math.Pow(10000, -float64(pair)/8) }}
 	logits := products(back.of("", q), back.of("", k), 0.25, func(_, _, _ int) float64 { return 0 })
 	f, err := checked(t, "rope", []array.Array{q, k, logits}, nil, "line")
-	want := "positions from 0 or positions from 1; sine and cosine swapped or turned in the other direction or " +
+	want := "positions from 0 or positions from 1; sine and cosine swapped or rotated in the other direction or " +
 		"offset with the other sign (i and j swapped)"
 	if err != nil || strings.Join(f.Untold, "; ") != want {
 		t.Errorf("%+v, %v", f, err)

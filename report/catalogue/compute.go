@@ -10,7 +10,7 @@ import (
 	"torchpe/torchpe"
 )
 
-// findAngles stores the setting's angles if the scheme's outputs are those that they give.
+// findAngles stores the setting's angles if they reproduce the scheme's outputs.
 func (c *Check) findAngles(own trial, expected []array.Array) {
 	if len(c.Given.Params) > 0 {
 		return
@@ -27,7 +27,7 @@ func (c *Check) findAngles(own trial, expected []array.Array) {
 	}
 }
 
-// expecting returns the check of the expected arrays in place of the given ones.
+// expecting returns a check of the expected arrays instead of the given ones.
 func (c Check) expecting(expected []array.Array) Check {
 	c.Given.Outputs = slices.Clone(c.Given.Outputs)
 	for i := range expected {
@@ -42,7 +42,7 @@ func (c Check) build(t trial) (*Instance, error) {
 	return Build(c.Scheme, t.Setting, t.at, Start{1, 1})
 }
 
-// compute returns what a trial gives for each output.
+// compute returns each output for a trial.
 func (c Check) compute(t trial) (all []array.Array, err error) {
 	if c.base != nil && (c.tokens != nil || len(t.angles) > 0) {
 		if all, err = c.computeAngles(t); !errors.Is(err, errNoAngles) {
@@ -75,7 +75,7 @@ func (c Check) compute(t trial) (all []array.Array, err error) {
 	return all, nil
 }
 
-// computeAngles returns what a trial gives for each output, by its angles alone.
+// computeAngles returns each output for a trial, computed only from its angles.
 func (c Check) computeAngles(t trial) (all []array.Array, err error) {
 	if len(t.changes) > 0 || t.pairs != "" || t.factors[kindBias] != 0 || t.added != nil {
 		return nil, errNoEffect
@@ -108,7 +108,7 @@ func (c Check) anglesOf(t trial) (*angles, error) {
 	maps.Copy(all, options)
 	layout := layoutOf(all)
 	for _, name := range []string{"rope-layout", "dinov3-layout"} {
-		delete(options, name) // pairs change no angle
+		delete(options, name) // pairs do not affect angles
 	}
 	key := fmt.Sprint(options, t.at.Index, t.at.Cells, t.at.Points)
 	if a := c.cache[key]; a != nil {
@@ -135,7 +135,7 @@ func (c Check) anglesOf(t trial) (*angles, error) {
 // errNoAngles is returned for options with which a scheme has no cosines and sines.
 var errNoAngles = errors.New("the scheme has no angles")
 
-// rows returns the rows of the tokens that are computed: nil stands for all rows, in order.
+// rows returns the rows of the tokens to compute; nil means all rows, in order.
 func (c Check) rows(tokens []int) []int {
 	switch {
 	case tokens == nil && c.tokens == nil:
@@ -157,11 +157,11 @@ func gather[T any](values []T, at []int) []T {
 	return all
 }
 
-// setParams sets the given parameters, but for computed ones: a trial computes its own.
+// setParams sets the given parameters, except computed ones: a trial computes its own.
 func (c Check) setParams(i *Instance) (err error) {
 	if len(c.Given.Params) == 0 {
 		if slices.ContainsFunc(i.params.All(), func(p *torchpe.Param) bool { return p.Trainable }) {
-			return fmt.Errorf("%s has trained numbers, which the arrays do not hold: name them so, or "+
+			return fmt.Errorf("%s has trained numbers that the arrays lack: add arrays with these names, or "+
 				"give --params: %s", i.Scheme.Name, i.Parameters())
 		}
 		return nil
@@ -183,7 +183,7 @@ func (c Check) setParams(i *Instance) (err error) {
 
 func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {
 	queries, keys := c.rows(t.queries), c.rows(t.keys)
-	if c.tokens != nil { // of the trial's tokens only those that are computed
+	if c.tokens != nil { // only the trial's tokens to compute
 		rows := slices.Concat(queries, keys)
 		slices.Sort(rows)
 		rows = slices.Compact(rows)
@@ -240,7 +240,7 @@ func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {
 	return a, nil
 }
 
-// withAdded returns a bias or logits [H,N,N] with what the trial adds to them.
+// withAdded returns a bias or logits [H,N,N] with the trial's addition.
 func (t trial) withAdded(i *Instance, o Output, a array.Array) (array.Array, error) {
 	if t.added == nil || o.Kind != kindBias && o.Kind != kindLogits {
 		return a, nil

@@ -17,7 +17,7 @@ type trial struct {
 	at            pe.Positions
 	queries, keys []int                   // places in at of the arrays' tokens; nil for all in order
 	factors       map[string]float64      // of queries, embeddings or bias by their kind
-	pairs         string                  // of the arrays, half or interleaved, if the scheme has the other
+	pairs         string                  // of the arrays, half or interleaved, if the scheme's differ
 	angles        []func(*angles) error   // changes of angles, in order
 	changes       []func(*Instance) error // changes of parameters, in order
 	added         addition                // to bias and logits
@@ -31,13 +31,13 @@ type addition func(*Instance) (func(h, i, j int) float64, error)
 // choice is one value of an axis.
 type choice struct {
 	phrase  string     // "half-split pairs"
-	options pe.Options // that make it; nil if none do
+	options pe.Options // that give it; nil if none do
 	apply   func(*trial) error
-	fitted  bool // its number is read off the arrays
+	fitted  bool // its number is estimated from the arrays
 	usual   bool // it is a value of an option, a layout, a first position or a scale
 }
 
-// byOptions returns the choice that options make.
+// byOptions returns the choice given by options.
 func byOptions(phrase string, options pe.Options) choice {
 	return choice{phrase: phrase, options: options, usual: true, apply: func(t *trial) error {
 		t.Given = withOptions(t.Given, options)
@@ -45,7 +45,7 @@ func byOptions(phrase string, options pe.Options) choice {
 	}}
 }
 
-// byTrial returns the choice of an error that no option has.
+// byTrial returns the choice for an error that no option covers.
 func byTrial(phrase string, apply func(*trial) error) choice {
 	return choice{phrase: phrase, apply: apply}
 }
@@ -74,8 +74,8 @@ var phrases = map[string]string{
 	"rope-layout=half": "half-split pairs", "rope-layout=interleaved": "interleaved pairs",
 	"dinov3-layout=half": "half-split pairs", "dinov3-layout=interleaved": "interleaved pairs",
 	"positions-from": "positions from %s", "rope-base": "base %s", "rope-2d-base": "base %s",
-	"sinusoid-base": "base %s", "rope-dims=all": "whole head turned",
-	"rope-dims": "%s dimensions of a head turned", "rope-proportion=1": "all frequencies",
+	"sinusoid-base": "base %s", "rope-dims=all": "whole head rotated",
+	"rope-dims": "%s dimensions of a head rotated", "rope-proportion=1": "all frequencies",
 	"rope-proportion":             "the fastest %s of the frequencies",
 	"grid-order=rows-first":       "rows before columns",
 	"grid-order=columns-first":    "columns before rows",
@@ -83,7 +83,7 @@ var phrases = map[string]string{
 	"rope-2d-order=columns-first": "columns before rows",
 	"sinusoid-layout=concat":      "sines before cosines",
 	"sinusoid-layout=t2t":         "sines before cosines, frequencies to 1/base",
-	"sinusoid-layout=tutorial":    "a frequency for each column", "sinusoid-layout=interleaved": "sine beside cosine",
+	"sinusoid-layout=tutorial":    "one frequency per column", "sinusoid-layout=interleaved": "sine beside cosine",
 	"grid-exponent=half": "exponents of D/2", "grid-exponent=full": "exponents of D",
 	"relative-bias-scaled=true":  "bias within the scale",
 	"relative-bias-scaled=false": "bias outside of the scale",
@@ -108,7 +108,7 @@ func phrase(name, value string) string {
 	return name + " " + value
 }
 
-// usualValues lists values that implementations use, for options that accept any.
+// usualValues lists values used by implementations, for options that accept any.
 var usualValues = map[string][]string{
 	"rope-base":           {"10000", "100", "10", "150000", "500000", "1000000"},
 	"rope-2d-base":        {"auto", "100", "10", "10000"},
@@ -119,11 +119,11 @@ var usualValues = map[string][]string{
 	"rope-trained-tokens": {"2048", "4096", "8192", "16384", "32768", "131072"},
 }
 
-// optionsWithoutNumbers lists options that change no number that can be compared.
+// optionsWithoutNumbers lists options that change no comparable number.
 var optionsWithoutNumbers = []string{"attention-bias", "attention-init", "fixed-pe-dropout", "pe-placement"}
 
-// values returns the values of an option to try, the current one first. fit has those that the arrays
-// suggest.
+// values returns the values of an option to try, the current one first. fit has the values estimated from the
+// arrays.
 func values(o pe.Option, now string, headWidth int, fit fitted) []string {
 	all := o.Choices()
 	switch {
@@ -153,7 +153,7 @@ func values(o pe.Option, now string, headWidth int, fit fitted) []string {
 	return tried
 }
 
-// optionAxes returns an axis for each option, with the errors that exclude its values.
+// optionAxes returns an axis for each option, with errors that exclude its values.
 func (c Check) optionAxes(resolved pe.Options, fit fitted) (all []axis) {
 	for _, o := range c.Scheme.Options {
 		if slices.Contains(optionsWithoutNumbers, o.Name) {
@@ -165,12 +165,12 @@ func (c Check) optionAxes(resolved pe.Options, fit fitted) (all []axis) {
 			ch := byOptions(phrase(o.Name, v), pe.Options{o.Name: v})
 			ch.fitted = !slices.Contains(usual, v)
 			if ch.fitted && c.Tolerance >= 1e-3 && o.Name != "rope-dims" {
-				ch.phrase = phrase(o.Name, "about "+v) // half precision does not tell all digits
+				ch.phrase = phrase(o.Name, "about "+v) // half precision does not determine all digits
 			}
 			a = append(a, ch)
 		}
 		beside := c.beside(o.Name, resolved, fit)
-		if slices.Contains(baseOptions, o.Name) { // causes come before the base that they amount to
+		if slices.Contains(baseOptions, o.Name) { // causes come before the equivalent base
 			all = append(all, slices.Concat(a[:1], beside, a[1:]))
 			continue
 		}
@@ -179,13 +179,13 @@ func (c Check) optionAxes(resolved pe.Options, fit fitted) (all []axis) {
 	return all
 }
 
-// errorAxes returns axes for errors that implementations make and no option describes.
+// errorAxes returns axes for errors that no option describes.
 func (c Check) errorAxes(fit fitted) []axis {
 	width := float64(c.Setting.headWidth())
 	one := func(phrase string, apply func(*trial) error) axis { return axis{{}, byTrial(phrase, apply)} }
 	all := []axis{one("rows and columns swapped", swapCells), {{}}}
 	for _, order := range [][]int{{2, 1, 0}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}} {
-		all[1] = append(all[1], byTrial(fmt.Sprintf("coordinates %d, %d, %d in place of 0, 1, 2", order[0], order[1],
+		all[1] = append(all[1], byTrial(fmt.Sprintf("coordinates %d, %d, %d instead of 0, 1, 2", order[0], order[1],
 			order[2]), reorder(order)))
 	}
 	if c.base != nil {
@@ -202,12 +202,12 @@ func (c Check) errorAxes(fit fitted) []axis {
 		{{}, byTrial("bias over sqrt(Dh)", c.multiply(kindBias, 1/math.Sqrt(width))),
 			byTrial("bias times sqrt(Dh)", c.multiply(kindBias, math.Sqrt(width))),
 			byTrial("bias with the other sign", c.multiply(kindBias, -1))},
-		{{}, byTrial("offset off by one (i - j + 1 for i - j)", shift(1)),
-			byTrial("offset off by one (i - j - 1 for i - j)", shift(-1)),
-			rolled("offset off by one (row r - 1 of the table for r, wrapped around)", 1, true),
-			rolled("offset off by one (row r + 1 of the table for r, wrapped around)", -1, true),
-			rolled("offset off by one (row r - 1 of the table for r, but the first)", 1, false),
-			rolled("offset off by one (row r + 1 of the table for r, but the last)", -1, false)},
+		{{}, byTrial("offset off by one (i - j + 1 instead of i - j)", shift(1)),
+			byTrial("offset off by one (i - j - 1 instead of i - j)", shift(-1)),
+			rolled("offset off by one (row r - 1 of the table instead of r, wrapped around)", 1, true),
+			rolled("offset off by one (row r + 1 of the table instead of r, wrapped around)", -1, true),
+			rolled("offset off by one (row r - 1 of the table instead of r, except the first)", 1, false),
+			rolled("offset off by one (row r + 1 of the table instead of r, except the last)", -1, false)},
 		one(c.reversal(), reverse),
 		one("tokens counted down the columns", byColumns),
 	}...)
@@ -222,7 +222,7 @@ func (c Check) errorAxes(fit fitted) []axis {
 	return all
 }
 
-// multiply multiplies the queries if logits or weights are compared, the embeddings, or the bias.
+// multiply multiplies the queries (if logits or weights are compared), the embeddings, or the bias.
 func (c Check) multiply(kind string, by float64) func(*trial) error {
 	return func(t *trial) error {
 		if kind == kindInput && c.Given.X.Data == nil ||
@@ -251,8 +251,8 @@ func (t trial) scaled(kind string, a array.Array) array.Array {
 	return a
 }
 
-// rolled shifts the rows of tables over offsets by a number of rows, around or up to the edge. These tables
-// have an odd number of rows.
+// rolled shifts the rows of tables over offsets, wrapping around or stopping at the edge. These tables have an
+// odd number of rows.
 func rolled(phrase string, by int, around bool) choice {
 	return byParameters(phrase, func(i *Instance) error {
 		for _, p := range i.params.All() {
@@ -280,7 +280,7 @@ func rolled(phrase string, by int, around bool) choice {
 	})
 }
 
-// tablesOf returns the values of those of the named tables that are fixed.
+// tablesOf returns the values of the fixed tables among the named ones.
 func tablesOf(i *Instance, names ...string) (all map[string][]float64, err error) {
 	all = map[string][]float64{}
 	for _, name := range names {
@@ -312,7 +312,7 @@ func (t trial) paired(a array.Array, back bool) array.Array {
 		return a
 	}
 	last := len(a.Shape) - 1
-	order := indices(0, a.Shape[last]) // dimensions of half-split pairs, for those of interleaved pairs
+	order := indices(0, a.Shape[last]) // dimensions of half-split pairs, in the order of interleaved pairs
 	for p, of := range newLayout("half", len(order)/2, 1).reads {
 		order[2*p], order[2*p+1] = of[0], of[1]
 	}

@@ -7,8 +7,8 @@ import (
 	"torchpe/models/pe"
 )
 
-// DescribeAll describes schemes, each with the given options that it has, and returns the setting of each.
-// An option that none has is an error.
+// DescribeAll describes schemes, each with the given options that it has, and returns the setting of each. It
+// returns an error for an option that no scheme has.
 func DescribeAll(schemes []pe.Scheme, s Setting) (all []Entry, each []Setting, err error) {
 	var names []string
 	used := map[string]bool{}
@@ -29,7 +29,7 @@ func DescribeAll(schemes []pe.Scheme, s Setting) (all []Entry, each []Setting, e
 	}
 	for name := range s.Given {
 		if !used[name] {
-			return nil, nil, fmt.Errorf("--%s is no option of %s", name, strings.Join(names, ", "))
+			return nil, nil, fmt.Errorf("--%s is not an option of %s", name, strings.Join(names, ", "))
 		}
 	}
 	return all, each, nil

@@ -15,7 +15,7 @@ type difference struct {
 	got, want  float64
 	count, all int
 	largest    float64  // largest difference of two numbers
-	nan        int      // how many differences are NaN
+	nan        int      // number of differences that are NaN
 	far        float64  // mean difference, relative to the given array's largest number, summed over outputs
 	most       float64  // largest difference, relative to the given array's largest number, over all outputs
 	counts     int      // numbers that differ, over all outputs
@@ -23,7 +23,7 @@ type difference struct {
 }
 
 // isNearer reports whether d explains clearly more than the difference of another convention: fewer numbers
-// differ, by less at most and by less than half on average.
+// differ, the largest difference is no larger, and the mean difference is less than half.
 func (d difference) isNearer(than difference) bool {
 	return d.counts <= than.counts && d.most <= than.most && d.far < than.far/2
 }
@@ -43,7 +43,7 @@ func (d difference) String() string {
 	return s
 }
 
-// differenceOf returns the difference of the arrays from what a trial gives, or nil.
+// differenceOf returns the difference of the arrays from the outputs of a trial, or nil.
 func (c Check) differenceOf(t trial) (*difference, error) {
 	got, err := c.compute(t)
 	if err != nil {
@@ -52,8 +52,8 @@ func (c Check) differenceOf(t trial) (*difference, error) {
 	return c.firstDifference(t, got), nil
 }
 
-// firstDifference returns the difference of the first output that is not as expected, or nil. Numbers that
-// are masked in both do not count.
+// firstDifference returns the difference of the first output that is not as expected, or nil. It ignores
+// numbers that are masked in both.
 func (c Check) firstDifference(t trial, expected []array.Array) *difference {
 	var first *difference
 	all := difference{}
@@ -113,10 +113,10 @@ func (c Check) difference(o Output, want array.Array, reversed bool) *difference
 	return d
 }
 
-// rounding returns the difference from an expected array that is rounding.
+// rounding returns the largest difference from an expected array that counts as rounding.
 func (c Check) rounding(o Output, want array.Array) float64 {
 	scale := 1.0
-	if o.Kind == kindTable || o.Kind == kindBias { // which may be small throughout
+	if o.Kind == kindTable || o.Kind == kindBias { // which may be small everywhere
 		scale = 1e-6
 	}
 	for _, v := range want.Data {
@@ -148,7 +148,7 @@ func (c Check) withRows(o Output, want array.Array, reversed bool) array.Array {
 	return want
 }
 
-// largest returns the largest size of numbers that are seen, or 0.
+// largest returns the largest magnitude of the numbers seen, or 0.
 func largest(data []float64) (most float64) {
 	for _, v := range data {
 		if seen(v) {
@@ -190,7 +190,7 @@ func (c Check) masksHidden(o Output, reversed bool) bool {
 	return true
 }
 
-// unmasked counts the numbers of an output that a causal mask hides, and those of them that are not masked. odd
+// unmasked returns how many numbers of an output a causal mask hides, and how many of these are not masked. odd
 // reports whether they are neither all masked nor all as wanted.
 func (c Check) unmasked(o Output, want array.Array, reversed bool) (hidden, unmasked int, odd bool) {
 	rounding := c.rounding(o, want)
@@ -207,8 +207,8 @@ func (c Check) unmasked(o Output, want array.Array, reversed bool) (hidden, unma
 	return hidden, unmasked, odd || 0 < unmasked && unmasked < hidden
 }
 
-// contradicts reports whether the arrays have other numbers than a trial where the setting hides keys and the
-// trial hides none.
+// contradicts reports whether the setting hides keys that the trial does not, and the arrays differ from the
+// trial there.
 func (c Check) contradicts(t trial) bool {
 	if !c.attention.Causal {
 		return false
@@ -230,13 +230,13 @@ func (c Check) contradicts(t trial) bool {
 	return err != nil
 }
 
-// notes says what was not compared of arrays that follow a trial, and which arrays tell nothing.
+// notes lists what was not compared in arrays that follow a trial, and arrays without information.
 func (c Check) notes(t trial) (all []string) {
 	got, _ := c.compute(t)
 	for i, want := range got {
 		o := c.Given.Outputs[i]
 		if !slices.ContainsFunc(o.Data, func(v float64) bool { return v != 0 && !masked(v) }) {
-			all = append(all, o.Name+" is 0 everywhere, which tells no convention from another: give other inputs "+
+			all = append(all, o.Name+" is 0 everywhere, which cannot distinguish conventions: give other inputs "+
 				"or more tokens")
 		}
 		side := "after"
@@ -247,7 +247,7 @@ func (c Check) notes(t trial) (all []string) {
 		switch {
 		case c.attention.Causal && odd:
 			all = append(all, fmt.Sprintf("%s: %d of %d numbers at keys %s the query are not masked; they were not "+
-				"compared, as %s hides these keys", o.Name, unmasked, hidden, side, c.Scheme.Name))
+				"compared, because %s hides these keys", o.Name, unmasked, hidden, side, c.Scheme.Name))
 		case !c.attention.Causal && hidden > 0 && unmasked == 0:
 			all = append(all, fmt.Sprintf("%s: keys %s the query are masked in the array, and were not compared",
 				o.Name, side))

@@ -16,7 +16,7 @@ func ReadArray(path string, header text.Choice) (array.Array, error) {
 }
 
 // WriteJSON writes values of the instance as nested lists, with a description. Numbers that are not finite
-// are null.
+// become null.
 func (i *Instance) WriteJSON(w io.Writer, kind string, layer int, a array.Array) error {
 	s := i.Setting
 	return json.NewEncoder(w).Encode(struct {

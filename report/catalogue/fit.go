@@ -10,16 +10,16 @@ import (
 	"torchpe/data/array"
 )
 
-// fitted holds numbers that the given arrays suggest. They are tried as other values are.
+// fitted holds numbers estimated from the given arrays. They are tried like other values.
 type fitted struct {
 	bases, scales []float64    // scales: factors of positions
 	stretches     []float64    // values of --rope-scale
 	shifts        [][2]float64 // first positions of queries and of keys
-	dims          []int        // dimensions of a head that are turned
-	nearBases     []float64    // as nearScales, for bases
+	dims          []int        // rotated dimensions of a head
+	nearBases     []float64    // like nearScales, for bases
 }
 
-// parts returns even numbers of the dimensions of a head that may be turned, fewer than all.
+// parts returns even numbers, below all, of dimensions of a head that may be rotated.
 func (f fitted) parts(width int) (all []int) {
 	for _, n := range append([]int{width / 2, width / 4}, f.dims...) {
 		if n%2 == 0 && n > 0 && n < width && !slices.Contains(all, n) {
@@ -29,11 +29,11 @@ func (f fitted) parts(width int) (all []int) {
 	return all
 }
 
-// nearScales lists relative distances within which a scale of fewer digits is tried. Slow pairs tell a scale
-// badly, and scales have few digits.
+// nearScales lists relative distances within which a scale with fewer digits is tried: slow pairs determine a
+// scale poorly, and scales have few digits.
 var nearScales = []float64{1e-2, 1e-3, 3e-5}
 
-// fit reads numbers off the angles between the given arrays.
+// fit estimates numbers from the angles between the given arrays.
 func (c Check) fit() (f fitted) {
 	if c.base == nil || !c.base.linear {
 		return f
@@ -43,7 +43,7 @@ func (c Check) fit() (f fitted) {
 	}
 	var pairs []int
 	if c.base.fixed == nil {
-		pairs, f.dims = c.turnedPairs()
+		pairs, f.dims = c.rotatedPairs()
 	} else {
 		pairs = []int{c.base.pairs}
 	}
@@ -59,8 +59,8 @@ func (c Check) fit() (f fitted) {
 	return f
 }
 
-// turnedPairs returns numbers of pairs that may be turned, and numbers of dimensions that the arrays show.
-func (c Check) turnedPairs() (pairs, dims []int) {
+// rotatedPairs returns numbers of pairs that may be rotated, and the numbers of dimensions in the arrays.
+func (c Check) rotatedPairs() (pairs, dims []int) {
 	width := c.base.headWidth
 	pairs = []int{c.base.pairs}
 	if c.base.options["rope-dims"] == "" {
@@ -89,8 +89,9 @@ func (c Check) turnedPairs() (pairs, dims []int) {
 	return pairs, dims
 }
 
-// lawsOf returns the laws of the angles between the given inputs and outputs in a layout: that of keys for
-// queries that the arrays do not show, or the other way round. They are nil if the arrays show none.
+// lawsOf returns the laws of the angles between the given inputs and outputs in a layout. If the arrays
+// determine only that of queries or that of keys, it is used for both. They are nil if the arrays determine
+// none.
 func (c Check) lawsOf(l layout) (q, k *law) {
 	if o := c.Given.output(kindQuery); o != nil && c.Given.Q.Data != nil {
 		q = c.lawBetween(l, c.Given.Q, c.headed(o.Array))
@@ -129,8 +130,8 @@ func (c Check) lawOfColumns(l layout, cos, sin Output) *law {
 	})
 }
 
-// lawOfTable returns the law of a table of sinusoids, or of embeddings with one, whose sines and cosines lie
-// as the pairs of a layout.
+// lawOfTable returns the law of a table of sinusoids, or of embeddings with one, whose sines and cosines are
+// arranged like the pairs of a layout.
 func (c Check) lawOfTable(l layout, o Output) *law {
 	if l.name != "interleaved" && l.name != "half" {
 		return nil
@@ -151,10 +152,10 @@ func (c Check) lawOfTable(l layout, o Output) *law {
 	})
 }
 
-// lawBetween returns the law of the angles by which pairs of x [H,N,C] are turned in y, or nil if they are
-// not turned alike in all heads.
+// lawBetween returns the law of the angles by which pairs of x [H,N,C] are rotated in y, or nil if heads
+// differ.
 func (c Check) lawBetween(l layout, x, y array.Array) *law {
-	heads, n, width := min(x.Shape[0], 4), x.Shape[1], x.Shape[2] // four tell enough
+	heads, n, width := min(x.Shape[0], 4), x.Shape[1], x.Shape[2] // four are enough
 	if len(x.Data) != len(y.Data) || 2*len(l.reads) > width {
 		return nil
 	}
@@ -210,7 +211,7 @@ func (l law) frequencies(axis int) (all []float64) {
 	return all
 }
 
-// add adds what the laws of queries and keys suggest.
+// add adds the values estimated from the laws of queries and keys.
 func (f *fitted) add(own *angles, q, k law) {
 	firstQ, okQ := q.orSlopes(own.law).first()
 	firstK, okK := k.orSlopes(own.law).first()
@@ -226,7 +227,7 @@ func (f *fitted) add(own *angles, q, k law) {
 	}
 	base := own.base()
 	last := len(theirs) - 1
-	for _, k := range []int{0, last / 2, last} { // fast pairs may turn more than half a circle in a step
+	for _, k := range []int{0, last / 2, last} { // fast pairs may rotate by more than half a circle per step
 		if k < len(ours) {
 			f.scales = append(f.scales, theirs[k]/ours[k])
 		}
@@ -248,7 +249,7 @@ func (f *fitted) add(own *angles, q, k law) {
 	}
 }
 
-// orSlopes returns the law with the slopes of another if it has none, as of a single token.
+// orSlopes returns the law with the slopes of another if it has none, such as that of a single token.
 func (l law) orSlopes(other law) law {
 	for axis := range l.slope {
 		if slices.ContainsFunc(l.slope[axis], func(v float64) bool { return v != 0 }) ||
@@ -260,7 +261,7 @@ func (l law) orSlopes(other law) law {
 	return l
 }
 
-// ratios returns the ratio of neighbouring frequencies: of the best power law, and of the first two.
+// ratios returns the ratio of neighbouring frequencies: that of the best power law, and that of the first two.
 func ratios(frequencies []float64) []float64 {
 	var sw, sx, sy, sxx, sxy float64
 	for j, v := range frequencies {
@@ -271,7 +272,7 @@ func ratios(frequencies []float64) []float64 {
 	return []float64{fit, frequencies[1] / frequencies[0]}
 }
 
-// first returns the coordinate of the origin, alike on all axes, in whole or half steps.
+// first returns the coordinate of the origin, equal on all axes, in whole or half steps.
 func (l law) first() (at float64, ok bool) {
 	for axis, slope := range l.slope {
 		order := l.pairsOf(axis)
@@ -280,7 +281,7 @@ func (l law) first() (at float64, ok bool) {
 		}
 		slices.SortFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(slope[a]), math.Abs(slope[b])) })
 		here := 0.0
-		for _, pair := range order { // slow pairs tell the turns of fast ones, which tell the place
+		for _, pair := range order { // slow pairs resolve the full turns of fast ones, which determine the place
 			turned := slope[pair] * here
 			here = (turned + wrapped(l.start[pair]-turned)) / slope[pair]
 		}
@@ -293,7 +294,7 @@ func (l law) first() (at float64, ok bool) {
 	return at, ok
 }
 
-// pairsOf returns the pairs that turn along an axis and hardly along others.
+// pairsOf returns the pairs that rotate along an axis and hardly along others.
 func (l law) pairsOf(axis int) (pairs []int) {
 	for pair, v := range l.slope[axis] {
 		alone := v != 0
@@ -307,7 +308,7 @@ func (l law) pairsOf(axis int) (pairs []int) {
 	return pairs
 }
 
-// rounds returns numbers near those given: of each the one of fewest digits within a relative distance.
+// rounds returns, for each value, the number with the fewest digits within each relative distance.
 func rounds(values []float64, near ...float64) (all []string) {
 	for _, v := range values {
 		if !(v > 0) || math.IsInf(v, 0) {

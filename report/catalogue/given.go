@@ -67,7 +67,7 @@ func GivenNames() []string {
 func ReadGiven(path, what string, header text.Choice, scheme pe.Scheme) (g Given, err error) {
 	kind, ok := outputKinds[what]
 	if what != "" && !ok {
-		return g, fmt.Errorf("%q is no array that is compared%s; there are %s", what,
+		return g, fmt.Errorf("%q is not an array that is compared%s; want one of %s", what,
 			wording.Hint(what, GivenNames()[4:]), strings.Join(GivenNames()[4:], ", "))
 	}
 	files := []string{path}
@@ -100,7 +100,7 @@ func ReadGiven(path, what string, header text.Choice, scheme pe.Scheme) (g Given
 	}
 	if g.Outputs == nil {
 		return g, fmt.Errorf("%s holds nothing to compare: name arrays %s; `torchpe pe check --helper` "+
-			"prints Python that writes them", path, strings.Join(GivenNames()[4:], ", "))
+			"prints Python code that writes them", path, strings.Join(GivenNames()[4:], ", "))
 	}
 	slices.SortFunc(g.Outputs, func(a, b Output) int { return strings.Compare(a.Name, b.Name) })
 	return g, nil
@@ -135,7 +135,7 @@ func (g *Given) add(a array.Array) error {
 		wording.Hint(a.Name, GivenNames()), strings.Join(GivenNames(), ", "))
 }
 
-// axes lists the axes of each kind of array, a letter each.
+// axes maps kinds of arrays to their axes, one letter each.
 var axes = map[string]string{
 	"x": "ND", "q": "HNC", "k": "HNC", "v": "HNC", kindTable: "ND", kindBias: "HNN",
 	kindLogits: "HNN", kindWeights: "HNN", kindCos: "NP", kindSin: "NP",
@@ -217,8 +217,8 @@ func (g *Given) Fit(s Setting, fixed map[byte]bool) (Setting, error) {
 	return s, s.Validate()
 }
 
-// hasRepeatedColumns reports whether each column of an array [N,C] has a copy beside it, or half of C, of C/2
-// or of C/3 away, as the cosines of one, two or three coordinates have.
+// hasRepeatedColumns reports whether each column of an array [N,C] has a copy next to it, or at a distance of
+// half of C, of C/2 or of C/3, as in the cosines of one, two or three coordinates.
 func hasRepeatedColumns(a array.Array) bool {
 	c := a.Shape[1]
 	if c%2 != 0 {

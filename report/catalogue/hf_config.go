@@ -15,28 +15,28 @@ import (
 	"torchpe/models/pe"
 )
 
-// Checkpoint holds the positional encoding of each layer of a model of Hugging Face's transformers, as its
-// configuration says it. Its JSON keys are part of the command line's interface.
+// Checkpoint holds the positional encoding of each layer of a model of Hugging Face's transformers, according
+// to its configuration. Its JSON keys are part of the command line's interface.
 type Checkpoint struct {
 	Type     string            `json:"model_type"`
 	Heads    int               `json:"heads"`
 	Width    int               `json:"head_width"`
 	Causal   bool              `json:"causal"`
-	Layers   []CheckpointLayer `json:"layers"`   // those of a decoder follow those of its encoder
-	Notes    []string          `json:"notes"`    // values of keys that are not there, and how numbers are meant
+	Layers   []CheckpointLayer `json:"layers"`   // encoder layers first, then decoder layers
+	Notes    []string          `json:"notes"`    // values of missing keys, and the meaning of numbers
 	Warnings []string          `json:"warnings"` // keys that have no effect or more than one meaning
 	Flags    string            `json:"flags"`    // the flags for the same encoding here; "" if there are none
 	Cannot   []string          `json:"cannot"`   // what torchpe lacks
 }
 
-// CheckpointLayer says how a layer of a checkpoint encodes positions.
+// CheckpointLayer holds the positional encoding of one layer of a checkpoint.
 type CheckpointLayer struct {
 	Encoding string `json:"pe"`              // a scheme with its options, as in rope(base=10000)
 	Pairs    string `json:"pairs,omitempty"` // of a rotation: half or interleaved
 	Turned   int    `json:"turned_dims,omitempty"`
 	Width    int    `json:"head_width"`
 	Window   int    `json:"window"`          // as in --window; 0 for none
-	Chunk    int    `json:"chunk,omitempty"` // tokens attend to others of their chunk of so many alone
+	Chunk    int    `json:"chunk,omitempty"` // tokens attend only to others in their chunk of this size
 	Part     string `json:"part,omitempty"`  // encoder or decoder
 	Weights  string `json:"trained,omitempty"`
 
@@ -46,29 +46,29 @@ type CheckpointLayer struct {
 	turn    turning
 }
 
-// turning is a scheme of so many dimensions; a rotation is that of heads that are turned as a whole.
+// turning is a scheme with its dimensions; for a rotation, those of the rotated heads.
 type turning struct {
 	scheme  string
 	options pe.Options
 	width   int
 }
 
-// keys are those of a configuration, or of an object in it.
+// keys holds the keys of a configuration, or of an object in it.
 type keys map[string]any
 
-// sub returns the object of a key; nil where there is none.
+// sub returns the object under a key, or nil.
 func (k keys) sub(name string) keys {
 	sub, _ := k[name].(map[string]any)
 	return sub
 }
 
-// list returns the array of a key; nil where there is none.
+// list returns the array under a key, or nil.
 func (k keys) list(name string) []any {
 	list, _ := k[name].([]any)
 	return list
 }
 
-// numbers returns the numbers of an array, with commas; "" where there is none.
+// numbers returns the numbers of an array, joined by commas, and their count; "" if there is none.
 func (k keys) numbers(name string) (text string, count int) {
 	var all []string
 	for _, v := range k.list(name) {
@@ -78,13 +78,13 @@ func (k keys) numbers(name string) (text string, count int) {
 	return strings.Join(all, ","), len(all)
 }
 
-// text returns the text of a key; "" where there is none.
+// text returns the text under a key, or "".
 func (k keys) text(name string) string {
 	text, _ := k[name].(string)
 	return text
 }
 
-// number returns the number of the first of some keys that has one which an int holds.
+// number returns the number under the first of some keys whose number fits an int.
 func (k keys) number(names ...string) (float64, bool) {
 	for _, name := range names {
 		if v, ok := k[name].(float64); ok && math.Abs(v) < 1<<53 {
@@ -133,37 +133,37 @@ func addOnce(to *[]string, text string) {
 	}
 }
 
-// value returns the number of the first of some keys that is there, or the family's default of them, which
-// it notes. A key that is null has no value and no default.
+// value returns the number of the first existing key, or the family's default, with a note. A key that is null
+// has no value and no default.
 func (c *hfConfig) value(names ...string) (float64, bool) {
 	for _, name := range names {
 		if v, there := c.keys[name]; there {
 			number, is := c.number(name)
 			if !is && v != nil {
-				c.warn("%s is %v, which is no usual number: it is left out", name, v)
+				c.warn("%s is %v, which is not an ordinary number: it is ignored", name, v)
 			}
 			return number, is
 		}
 	}
 	for _, name := range names {
 		if v, ok := c.defaults[name]; ok {
-			c.note("%s is not there: %s, the default of %s in transformers", name, plain(v), c.Type)
+			c.note("%s is missing: %s, the default of %s in transformers", name, plain(v), c.Type)
 			return v, true
 		}
 	}
 	return 0, false
 }
 
-// whole returns a number that must be there.
+// whole returns a required number.
 func (c *hfConfig) whole(names ...string) (int, error) {
 	v, ok := c.value(names...)
 	if !ok || v < 1 || v != math.Trunc(v) || v > 1<<31 {
-		return 0, fmt.Errorf("want a whole number %s: is it a whole config.json?", strings.Join(names, " or "))
+		return 0, fmt.Errorf("want a whole number %s: is this a complete config.json?", strings.Join(names, " or "))
 	}
 	return int(v), nil
 }
 
-// yes returns whether a key is true.
+// yes reports whether a key is true.
 func (c *hfConfig) yes(name string) bool { return c.keys[name] == true }
 
 // plain returns a number without an exponent.
@@ -181,7 +181,7 @@ func newCheckpoint(all keys) (*Checkpoint, error) {
 	}
 	var known bool
 	if c.modelFamily, known = findFamily(c.Type); !known {
-		return nil, fmt.Errorf("model_type %q is not known%s: where its positions are as those of another, such as "+
+		return nil, fmt.Errorf("model_type %q is not known%s: if its positions are like those of another, such as "+
 			"llama, write that", c.Type, wording.Hint(c.Type, knownTypes()))
 	}
 	if err := c.readSizes(); err != nil {
@@ -200,7 +200,7 @@ func newCheckpoint(all keys) (*Checkpoint, error) {
 	return c.Checkpoint, nil
 }
 
-// readKeys are the keys on positions that are read.
+// readKeys lists the keys about positions that are read.
 var readKeys = strings.Fields(`model_type text_config alibi attention_chunk_size
 	global_rope_theta local_rope_theta max_position_embeddings max_window_layers n_positions
 	no_rope_layer_interval no_rope_layers original_max_position_embeddings partial_rotary_factor
@@ -209,15 +209,15 @@ var readKeys = strings.Fields(`model_type text_config alibi attention_chunk_size
 	rope_scaling rope_theta rotary_dim rotary_emb_base rotary_pct sliding_window sliding_window_pattern
 	_sliding_window_pattern use_sliding_window`)
 
-// onPositions matches keys that look as if they were on positions.
+// onPositions matches keys that seem to be about positions.
 var onPositions = regexp.MustCompile("rope|rotary|alibi|position|relative_attention|sliding|window")
 
-// findUnread warns of keys on positions that are not read.
+// findUnread warns of keys about positions that are not read.
 func (c *hfConfig) findUnread() {
 	for _, name := range slices.Sorted(maps.Keys(c.keys)) {
 		if onPositions.MatchString(name) && !slices.Contains(readKeys, name) && c.keys[name] != nil &&
 			c.keys[name] != false {
-			c.warn("%s is not read: it is no key of transformers that is known here", name)
+			c.warn("%s is not read: it is not a known key of transformers", name)
 		}
 	}
 	if kind := c.text("position_embedding_type"); kind != "" && c.kind != "learn" {
@@ -260,11 +260,11 @@ func (c *hfConfig) readSizes() error {
 	return nil
 }
 
-// readALiBi reads slopes for all layers.
+// readALiBi reads the slopes, equal in all layers.
 func (c *hfConfig) readALiBi() error {
 	a := c.sub("attn_config") // of MPT
 	if a["alibi"] == false || a["rope"] == true {
-		c.warn("attn_config has alibi %v, rope %v, without an effect: mpt in transformers always has the bias",
+		c.warn("attn_config has alibi %v, rope %v, which has no effect: mpt in transformers always has the bias",
 			a["alibi"], a["rope"])
 	}
 	if most, ok := a.number("alibi_bias_max"); ok && most != 8 {
@@ -292,7 +292,7 @@ func (c *hfConfig) readT5() error {
 	decoder, ok := c.number("num_decoder_layers")
 	if !ok {
 		decoder = float64(len(c.Layers))
-		c.note("num_decoder_layers is not there: %s as num_layers", plain(decoder))
+		c.note("num_decoder_layers is missing: %s, as num_layers", plain(decoder))
 	}
 	encoder := len(c.Layers)
 	c.Layers = append(c.Layers, make([]CheckpointLayer, int(max(min(decoder, 1<<12), 0)))...)
@@ -310,7 +310,7 @@ func (c *hfConfig) readT5() error {
 	return nil
 }
 
-// readTable reads a trained table that is added to the input of the first layer, or of relative positions.
+// readTable reads a trained table, added to the input of the first layer or of relative positions.
 func (c *hfConfig) readTable() error {
 	l := CheckpointLayer{Width: c.Width, Weights: c.weights, scheme: "learn",
 		options: pe.Options{"pe-placement": "input"}}
@@ -327,7 +327,7 @@ func (c *hfConfig) readTable() error {
 	switch {
 	case l.scheme != "learn":
 		l.Weights = "attention.self.distance_embedding.weight of each layer"
-		c.note("position_embedding_type %s: of transformers before 5; its row of a pair of tokens is i - j + N - 1, "+
+		c.note("position_embedding_type %s: of transformers before 5; the row of two tokens is i - j + N - 1, "+
 			"here j - i", c.text("position_embedding_type"))
 	case c.offset != "":
 		c.note("%s", c.offset)

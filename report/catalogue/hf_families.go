@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// modelFamily holds what is common to models of transformers. What it says is of version 5.16, commit decba1d2.
+// modelFamily holds what models of transformers have in common. It describes version 5.16, commit decba1d2.
 type modelFamily struct {
 	types         string // each model_type
 	kind          string // alibi, t5, learn, or "" for rotations
-	interleaved   bool   // dimensions 2k and 2k+1 are turned together, not k and k+r/2
-	tiled         string // and yet cosines lie in their table as for halves: what is done with them
-	partial       bool   // partial_rotary_factor has an effect without a scaling, too
+	interleaved   bool   // dimensions 2k and 2k+1 are rotated together, not k and k+r/2
+	tiled         string // what the model does with cosines laid out for halves although its pairs are interleaved
+	partial       bool   // partial_rotary_factor also has an effect without a scaling
 	bidirectional bool
 	windows       string  // which layers have a window: a rule of hfConfig.kinds; "" for none
-	nope          string  // which layers are not turned: listed, global, or "" for none
+	nope          string  // which layers are not rotated: listed, global, or "" for none
 	localBase     string  // key of the base in layers with a window
-	globalBase    string  // key of the base in the others; "" for rope_theta
-	localScaled   bool    // rope_scaling counts in layers with a window, too
-	scaling       keys    // of layers whose scaling a configuration leaves out
+	globalBase    string  // key of the base in other layers; "" for rope_theta
+	localScaled   bool    // rope_scaling also counts in layers with a window
+	scaling       keys    // default of rope_scaling
 	weights       string  // name of a trained table
-	offset        string  // where the row of a position is not its number
-	defaults      numbers // of keys that a configuration leaves out
+	offset        string  // describes the row of a position if it is not its number
+	defaults      numbers // of keys missing from a configuration
 }
 
 type numbers = map[string]float64
 
-// modelFamilies lists those that are known. Many follow llama.
+// modelFamilies lists the known families. Many follow llama.
 var modelFamilies = []modelFamily{
 	{types: "llama arcee diffllama granite granitemoe olmo olmo2 olmoe", defaults: numbers{"rope_theta": 1e4}},
 	{types: "seed_oss", defaults: numbers{"rope_theta": 1e4, "head_dim": 128}},
@@ -62,15 +62,15 @@ var modelFamilies = []modelFamily{
 		"original_max_position_embeddings": 4096.0},
 		defaults: numbers{"rope_theta": 1.5e5, "head_dim": 64, "sliding_window_pattern": 2,
 			"sliding_window": 128}},
-	{types: "smollm3", windows: "still", nope: "listed",
+	{types: "smollm3", windows: "unrotated", nope: "listed",
 		defaults: numbers{"rope_theta": 2e6, "no_rope_layer_interval": 4}},
-	{types: "llama4 llama4_text", interleaved: true, windows: "turned", nope: "listed",
+	{types: "llama4 llama4_text", interleaved: true, windows: "rotated", nope: "listed",
 		defaults: numbers{"rope_theta": 5e5, "head_dim": 128, "no_rope_layer_interval": 4,
 			"attention_chunk_size": 8192, "floor_scale": 8192, "attn_scale": 0.1}},
 	{types: "cohere", interleaved: true, defaults: numbers{"rope_theta": 5e5}},
 	{types: "cohere2", interleaved: true, windows: "pattern", nope: "global",
 		defaults: numbers{"rope_theta": 1e4, "sliding_window_pattern": 4, "sliding_window": 4096}},
-	{types: "glm glm4", interleaved: true, partial: true, tiled: "turns 2k and 2k+1 by the k-th",
+	{types: "glm glm4", interleaved: true, partial: true, tiled: "rotates 2k and 2k+1 by the k-th",
 		defaults: numbers{"rope_theta": 1e4, "partial_rotary_factor": 0.5, "head_dim": 128}},
 	{types: "phi persimmon nemotron", partial: true,
 		defaults: numbers{"rope_theta": 1e4, "partial_rotary_factor": 0.5}},
@@ -80,7 +80,7 @@ var modelFamilies = []modelFamily{
 	{types: "gptj codegen", interleaved: true, defaults: numbers{"rope_theta": 1e4, "rotary_dim": 64}},
 	{types: "deepseek_v2", interleaved: true,
 		defaults: numbers{"rope_theta": 1e4, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128}},
-	{types: "deepseek_v3", interleaved: true, tiled: "writes what it turned as the even ones, then the odd ones",
+	{types: "deepseek_v3", interleaved: true, tiled: "writes the result as even dimensions, then odd ones",
 		defaults: numbers{"rope_theta": 1e4, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128}},
 	{types: "modernbert", bidirectional: true, windows: "between", localBase: "local_rope_theta",
 		globalBase: "global_rope_theta", localScaled: true,

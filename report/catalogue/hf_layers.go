@@ -41,7 +41,7 @@ func (c *hfConfig) kinds() ([]string, error) {
 	return kinds, nil
 }
 
-// kindsByRule returns the kind of attention of each layer where layer_types does not say it.
+// kindsByRule returns the kind of attention of each layer if layer_types is missing.
 func (c *hfConfig) kindsByRule() []string {
 	kind, inUse := slidingAttention, c.yes("use_sliding_window")
 	has := func(int) bool { return c.windows != "" }
@@ -54,7 +54,7 @@ func (c *hfConfig) kindsByRule() []string {
 		n, ok := c.number("sliding_window_pattern", "_sliding_window_pattern")
 		if !ok || n < 1 {
 			n = c.defaults["sliding_window_pattern"]
-			c.note("layer_types is not there: the last of each %s layers has no window, as is the default of %s in "+
+			c.note("layer_types is missing: the last of each %s layers has no window, the default of %s in "+
 				"transformers", plain(n), c.Type)
 		}
 		has = func(i int) bool { return (i+1)%int(n) != 0 }
@@ -68,12 +68,12 @@ func (c *hfConfig) kindsByRule() []string {
 				len(c.Layers))
 		}
 		has = func(i int) bool { return inUse && i >= int(first) }
-	case "still": // those without a rotation (SmolLM3)
-		still := c.listed()
-		has = func(i int) bool { return inUse && still[i] }
-	case "turned": // chunks in those with a rotation (Llama 4)
-		still := c.listed()
-		kind, has = chunkedAttention, func(i int) bool { return !still[i] }
+	case "unrotated": // those without a rotation (SmolLM3)
+		unrotated := c.listed()
+		has = func(i int) bool { return inUse && unrotated[i] }
+	case "rotated": // chunks in those with a rotation (Llama 4)
+		unrotated := c.listed()
+		kind, has = chunkedAttention, func(i int) bool { return !unrotated[i] }
 	}
 	kinds := make([]string, len(c.Layers))
 	for i := range kinds {
@@ -85,44 +85,44 @@ func (c *hfConfig) kindsByRule() []string {
 	return kinds
 }
 
-// listed returns the layers that no_rope_layers or its interval leaves out.
+// listed returns the layers excluded by no_rope_layers or its interval.
 func (c *hfConfig) listed() []bool {
-	list, still := c.list("no_rope_layers"), make([]bool, len(c.Layers))
-	if len(list) == len(still) {
-		c.note("no_rope_layers has 1 for layers that are turned, and 0 for those without positions")
+	list, unrotated := c.list("no_rope_layers"), make([]bool, len(c.Layers))
+	if len(list) == len(unrotated) {
+		c.note("no_rope_layers has 1 for layers with a rotation, and 0 for those without positions")
 		for i, v := range list {
-			still[i] = v == 0.0
+			unrotated[i] = v == 0.0
 		}
-		return still
+		return unrotated
 	}
 	if len(list) > 0 {
 		c.warn("no_rope_layers has %d numbers for %d layers: no_rope_layer_interval is taken, a guess", len(list),
-			len(still))
+			len(unrotated))
 	}
 	every, _ := c.value("no_rope_layer_interval")
-	for i := range still {
-		still[i] = every >= 1 && (i+1)%int(every) == 0
+	for i := range unrotated {
+		unrotated[i] = every >= 1 && (i+1)%int(every) == 0
 	}
-	return still
+	return unrotated
 }
 
-// still returns the layers that are not turned.
-func (c *hfConfig) still(kinds []string) []bool {
+// unrotated returns the layers without a rotation.
+func (c *hfConfig) unrotated(kinds []string) []bool {
 	if c.nope == "listed" {
 		return c.listed()
 	}
-	still := make([]bool, len(kinds))
+	unrotated := make([]bool, len(kinds))
 	if _, ok := c.value("sliding_window"); c.nope == "global" && ok {
 		for i, kind := range kinds {
-			still[i] = kind != slidingAttention
+			unrotated[i] = kind != slidingAttention
 		}
 	}
-	return still
+	return unrotated
 }
 
-// window returns the window of layers that have one, as in --window; 0 for none.
+// window returns the window of layers that have one, like --window; 0 for none.
 func (c *hfConfig) window() int {
-	if total, ok := c.value("local_attention"); ok { // half of it on each side, the last one included
+	if total, ok := c.value("local_attention"); ok { // half of it on each side, including the last token
 		return int(total)/2 + 1
 	}
 	v, ok := c.number("sliding_window")
@@ -152,7 +152,7 @@ func (c *hfConfig) readRotations() error {
 	if c.keys["rope_interleave"] == false {
 		c.interleaved, c.tiled = false, ""
 	}
-	window, still := 0, c.still(kinds)
+	window, unrotated := 0, c.unrotated(kinds)
 	if slices.Contains(kinds, slidingAttention) || c.windows != "" && c.keys["use_sliding_window"] != nil {
 		window = c.window()
 	}
@@ -172,8 +172,8 @@ func (c *hfConfig) readRotations() error {
 			l.cannot = "layers of " + kind
 			continue
 		}
-		if still[i] {
-			c.readStill(l)
+		if unrotated[i] {
+			c.readUnrotated(l)
 			continue
 		}
 		if err := c.readRotation(l, kind == slidingAttention); err != nil {
@@ -183,8 +183,8 @@ func (c *hfConfig) readRotations() error {
 	return nil
 }
 
-// readStill reads a layer without a rotation, whose queries may have a factor (Llama 4).
-func (c *hfConfig) readStill(l *CheckpointLayer) {
+// readUnrotated reads a layer without a rotation, whose queries may have a factor (Llama 4).
+func (c *hfConfig) readUnrotated(l *CheckpointLayer) {
 	tuning, given := c.keys["attn_temperature_tuning"]
 	floor, ok := c.value("floor_scale")
 	if !ok || given && (tuning == false || tuning == 0.0) {
@@ -199,7 +199,7 @@ type hfRotation struct {
 	keys          // factor and others
 	kind  string  // rope_type
 	base  float64 // rope_theta
-	width int     // dimensions that are turned
+	width int     // rotated dimensions
 }
 
 // readRotation reads the rotation of a layer, with a window or not.
@@ -225,27 +225,27 @@ func (c *hfConfig) readRotation(l *CheckpointLayer, local bool) error {
 	l.scheme, l.options = l.turn.scheme, maps.Clone(l.turn.options)
 	if c.tiled != "" {
 		l.turn.options["rope-layout"] = "half"
-		c.note("transformers keeps cosines as for k and k+%d, and %s", r.width/2, c.tiled)
+		c.note("transformers lays out cosines for k and k+%d, and %s", r.width/2, c.tiled)
 	}
 	if r.width < l.Width {
 		if hasOption(l.Scheme(), "rope-dims") {
 			l.options["rope-dims"] = fmt.Sprint(r.width)
 		} else {
 			l.cannot = cmp.Or(l.cannot,
-				fmt.Sprintf("%s of a part of a head, %d of %d dimensions", l.scheme, r.width, l.Width))
+				fmt.Sprintf("%s of part of a head, %d of %d dimensions", l.scheme, r.width, l.Width))
 		}
 	}
 	c.readSections(r, l)
 	return nil
 }
 
-// readSections reads which coordinate of a token turns which pairs (M-RoPE).
+// readSections reads which coordinate of a token rotates which pairs (M-RoPE).
 func (c *hfConfig) readSections(r hfRotation, l *CheckpointLayer) {
 	isThree, there := strings.HasPrefix(c.Type, "qwen3_vl"), r.list("mrope_section") != nil
 	sections, _ := r.numbers("mrope_section")
 	if !there && isThree {
 		sections = "24,20,20"
-		c.note("mrope_section is not there: %s, the default of %s in transformers", sections, c.Type)
+		c.note("mrope_section is missing: %s, the default of %s in transformers", sections, c.Type)
 	}
 	if !there && !isThree {
 		return
@@ -258,10 +258,10 @@ func (c *hfConfig) readSections(r hfRotation, l *CheckpointLayer) {
 	if r.keys["mrope_interleaved"] == true || isThree {
 		l.options["mrope-order"] = "interleaved"
 	}
-	c.note("cos and sin are those of text, whose three coordinates are the same: mrope is then rope")
+	c.note("cos and sin are for text, whose three coordinates are equal: mrope is then rope")
 }
 
-// rotation reads the keys of a rotation, which stand at several places.
+// rotation reads the keys of a rotation, which may be in several places.
 func (c *hfConfig) rotation(l *CheckpointLayer, local bool) (r hfRotation, err error) {
 	r.keys = keys{}
 	given, old := c.sub("rope_parameters"), c.sub("rope_scaling")
@@ -272,12 +272,12 @@ func (c *hfConfig) rotation(l *CheckpointLayer, local bool) (r hfRotation, err e
 	case byLayer:
 		maps.Copy(r.keys, given.sub(kind))
 		if len(old) > 0 && scaled {
-			c.warn("rope_scaling is there beside rope_parameters: its keys count")
+			c.warn("both rope_scaling and rope_parameters exist: the keys of rope_scaling count")
 			maps.Copy(r.keys, old)
 		}
 	case len(old) > 0:
 		if len(given) > 0 {
-			c.warn("rope_parameters has no effect: rope_scaling is there too, and counts")
+			c.warn("rope_parameters has no effect: rope_scaling also exists, and counts")
 		}
 		if scaled {
 			maps.Copy(r.keys, old)
@@ -289,7 +289,7 @@ func (c *hfConfig) rotation(l *CheckpointLayer, local bool) (r hfRotation, err e
 			maps.Copy(r.keys, given)
 		}
 	case given == nil && c.scaling != nil && scaled:
-		c.note("rope_parameters and rope_scaling are not there: %s, the default of %s in transformers",
+		c.note("rope_parameters and rope_scaling are missing: %s, the default of %s in transformers",
 			c.scaling.text("rope_type"), c.Type)
 		maps.Copy(r.keys, c.scaling)
 	default:
@@ -300,7 +300,7 @@ func (c *hfConfig) rotation(l *CheckpointLayer, local bool) (r hfRotation, err e
 		return r, fmt.Errorf("rope_theta %s: want more than 1", plain(r.base))
 	}
 	r.kind = c.ropeType(r.keys)
-	r.width, err = c.turned(r, l)
+	r.width, err = c.rotatedDims(r, l)
 	return r, err
 }
 
@@ -312,7 +312,7 @@ func (c *hfConfig) base(params keys, local bool) float64 {
 	}
 	if v, ok := params.number("rope_theta"); ok {
 		if outer, ok := c.number(name); ok && outer != v {
-			c.warn("%s %s has no effect: rope_theta %s beside the scaling counts", name, plain(outer), plain(v))
+			c.warn("%s %s has no effect: rope_theta %s next to the scaling counts", name, plain(outer), plain(v))
 		}
 		return v
 	}
@@ -323,11 +323,11 @@ func (c *hfConfig) base(params keys, local bool) float64 {
 		}
 		return v
 	}
-	c.note("%s is not there: 10000, the default of transformers", name)
+	c.note("%s is missing: 10000, the default of transformers", name)
 	return 10000
 }
 
-// ropeType returns the kind of scaling, of which there are two spellings.
+// ropeType returns the kind of scaling, whose key has two spellings.
 func (c *hfConfig) ropeType(params keys) string {
 	old, kind := params.text("type"), params.text("rope_type")
 	if old != "" && kind != "" && old != kind {
@@ -343,10 +343,10 @@ func (c *hfConfig) ropeType(params keys) string {
 	return kind
 }
 
-// turned returns how many dimensions of a head are turned.
-func (c *hfConfig) turned(r hfRotation, l *CheckpointLayer) (int, error) {
+// rotatedDims returns the number of rotated dimensions of a head.
+func (c *hfConfig) rotatedDims(r hfRotation, l *CheckpointLayer) (int, error) {
 	if last, ok := c.value("qk_rope_head_dim"); ok {
-		c.note("the last %s of the %d dimensions of a head are turned", plain(last), l.Width)
+		c.note("the last %s of the %d dimensions of a head are rotated", plain(last), l.Width)
 		return even(last)
 	}
 	if dims, ok := c.value("rotary_dim"); ok {
@@ -355,8 +355,8 @@ func (c *hfConfig) turned(r hfRotation, l *CheckpointLayer) (int, error) {
 	share, ok := c.number("partial_rotary_factor", "rotary_pct", "rope_pct")
 	if inner, is := r.number("partial_rotary_factor"); is {
 		if ok && share != inner {
-			c.warn("partial_rotary_factor is %s and, within rope_parameters, %s: this counts without a scaling, "+
-				"the first with one", plain(share), plain(inner))
+			c.warn("partial_rotary_factor is %s and, within rope_parameters, %s: the latter counts without "+
+				"a scaling, the former with one", plain(share), plain(inner))
 		}
 		if !ok || r.kind == "default" {
 			share, ok = inner, true
@@ -375,10 +375,10 @@ func (c *hfConfig) turned(r hfRotation, l *CheckpointLayer) (int, error) {
 	return even(math.Floor(float64(l.Width) * share))
 }
 
-// even checks a number of dimensions.
+// even returns a number of dimensions, or an error if it is not even.
 func even(dims float64) (int, error) {
 	if n := int(dims); n >= 2 && n%2 == 0 {
 		return n, nil
 	}
-	return 0, fmt.Errorf("%s dimensions of a head would be turned: want an even number", plain(dims))
+	return 0, fmt.Errorf("%s dimensions of a head would be rotated: want an even number", plain(dims))
 }

@@ -23,7 +23,7 @@ var scalings = map[string]string{
 func (c *hfConfig) scale(r hfRotation, options pe.Options) (scheme string, err error) {
 	known, ok := scalings[r.kind]
 	if !ok {
-		return "", fmt.Errorf("rope_type %q is not known: there are %s", r.kind,
+		return "", fmt.Errorf("rope_type %q is not known: want one of %s", r.kind,
 			strings.Join(slices.Sorted(maps.Keys(scalings)), ", "))
 	}
 	others := strings.Fields("type rope_type rope_theta partial_rotary_factor mrope_section mrope_interleaved")
@@ -34,7 +34,7 @@ func (c *hfConfig) scale(r hfRotation, options pe.Options) (scheme string, err e
 	}
 	factor, given := r.number("factor")
 	if factor == 1 && given {
-		c.warn("factor 1 scales nothing")
+		c.warn("factor 1 has no effect")
 	}
 	switch r.kind {
 	case "yarn":
@@ -66,7 +66,7 @@ func (c *hfConfig) scale(r hfRotation, options pe.Options) (scheme string, err e
 			return "", fmt.Errorf("rope_type llama3: want low_freq_factor, and high_freq_factor not below it")
 		}
 		if low == high {
-			c.warn("low_freq_factor and high_freq_factor are both %s: a step, for which the ramp here is 1e-9 wide",
+			c.warn("low_freq_factor and high_freq_factor are both %s: a step, here a ramp of width 1e-9",
 				plain(low))
 			high *= 1 + 1e-9
 		}
@@ -83,11 +83,11 @@ func (c *hfConfig) trained(r hfRotation) float64 {
 	inner, is := r.number("original_max_position_embeddings")
 	switch {
 	case ok && is && outer != inner:
-		c.warn("original_max_position_embeddings is %s, and %s beside the scaling: the first counts",
+		c.warn("original_max_position_embeddings is %s, and %s next to the scaling: the first counts",
 			plain(outer), plain(inner))
 	case !ok && !is:
 		if outer, ok = c.value("original_max_position_embeddings"); !ok {
-			c.warn("original_max_position_embeddings is not there: max_position_embeddings %d is taken", c.max)
+			c.warn("original_max_position_embeddings is missing: max_position_embeddings %d is used", c.max)
 			return float64(c.max)
 		}
 	}
@@ -97,17 +97,17 @@ func (c *hfConfig) trained(r hfRotation) float64 {
 	return inner
 }
 
-// stretch returns the factor of a scaling, or max_position_embeddings over the trained tokens.
+// stretch returns the factor of a scaling, or max_position_embeddings divided by the trained tokens.
 func (c *hfConfig) stretch(r hfRotation, trained float64) float64 {
 	ratio := float64(c.max) / trained
 	factor, ok := r.number("factor")
 	switch {
 	case !ok:
-		c.note("factor is not there: %s, max_position_embeddings over original_max_position_embeddings", plain(ratio))
+		c.note("factor is missing: %s, max_position_embeddings / original_max_position_embeddings", plain(ratio))
 		return ratio
 	case c.max > 0 && ratio != factor:
 		c.warn("factor %s times %s trained tokens is not max_position_embeddings %d: %s uses the factor "+
-			"(transformers 4.52 the ratio of the other two)", plain(factor), plain(trained), c.max, r.kind)
+			"(transformers 4.52 uses the ratio of the other two)", plain(factor), plain(trained), c.max, r.kind)
 	}
 	return factor
 }
@@ -141,7 +141,7 @@ func (c *hfConfig) scaleYaRN(r hfRotation, options pe.Options) error {
 	case mscale != 0 && ofAll != 0:
 		options["yarn-attention-factor"] = plain(mscale) + "/" + plain(ofAll)
 	case mscale != 0 || ofAll != 0:
-		c.warn("mscale and mscale_all_dim have an effect on cosines together alone: one of them is not there")
+		c.warn("mscale and mscale_all_dim affect cosines only together: one of them is missing")
 	}
 	if _, ok := c.value("qk_rope_head_dim"); ok && ofAll != 0 {
 		m := 0.1*ofAll*math.Log(factor) + 1

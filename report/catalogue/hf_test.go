@@ -81,7 +81,7 @@ func TestCheckpointNumbers(t *testing.T) {
 				}
 				if want.Rotation == nil {
 					if l.Turned != 0 || l.Pairs != "" {
-						t.Errorf("layer %d is turned", i)
+						t.Errorf("layer %d is rotated", i)
 					}
 					continue
 				}
@@ -152,7 +152,7 @@ func sameRotation(t *testing.T, l CheckpointLayer, got []array.Array, frequencie
 	}
 }
 
-// sameQuery compares a query after the rotation at position 1, in the dimensions that are turned. evenFirst
+// sameQuery compares a query after the rotation at position 1, in the dimensions that are rotated. evenFirst
 // says that all even ones stand before the odd ones.
 func sameQuery(t *testing.T, l CheckpointLayer, tokens int, want []float64, evenFirst bool) {
 	t.Helper()
@@ -357,7 +357,7 @@ func TestCheckpointWarnings(t *testing.T) {
 		{strings.Replace(llama, "llama", "olmo3", 1) + `, "rope_parameters": {"rope_type": "linear", "factor": 2}`,
 			"transformers leaves it out, here it counts in layers without a window"},
 		{strings.Replace(llama, "llama", "smollm3", 1) + `, "no_rope_layers": [1, 0, 1, 0]`,
-			"no_rope_layers has 1 for layers that are turned"},
+			"no_rope_layers has 1 for layers with a rotation"},
 		{strings.Replace(llama, "llama", "bert", 1) + `, "position_embedding_type": "relative_key"`,
 			"of transformers before 5"},
 		{strings.Replace(llama, "llama", "opt", 1), "position p has row p + 2 of the table"},
@@ -391,7 +391,7 @@ func TestCheckpointRefuses(t *testing.T) {
 		{sizes + `, "model_type": "llama", "rope_scaling": {"type": "ntk", "factor": 2}`,
 			`rope_type "ntk" is not known`},
 		{sizes + `, "model_type": "llama", "rope_scaling": {"type": "linear"}`, "linear without a factor"},
-		{sizes + `, "model_type": "llama", "head_dim": 15`, "15 dimensions of a head would be turned"},
+		{sizes + `, "model_type": "llama", "head_dim": 15`, "15 dimensions of a head would be rotated"},
 		{sizes + `, "model_type": "llama", "rope_theta": 1`, "rope_theta 1: want more than 1"},
 		{sizes + `, "model_type": "phi3", "rope_scaling": {"type": "su", "long_factor": [1], "short_factor": [1]},
 			"max_position_embeddings": 64`, "long_factor has 1 numbers"},

@@ -12,8 +12,8 @@ import (
 	"torchpe/models/pe"
 )
 
-// shortOption returns the name of an option within the parentheses after a scheme: what follows its first
-// dash, where that names no other.
+// shortOption returns the name of an option in the parentheses after a scheme: the part after its first dash,
+// unless that names another option.
 func shortOption(scheme pe.Scheme, name string) string {
 	_, short, ok := strings.Cut(name, "-")
 	count := 0
@@ -28,7 +28,7 @@ func shortOption(scheme pe.Scheme, name string) string {
 	return short
 }
 
-// shown are the options that are written though they are as usual.
+// shown lists the options that are written even with their usual values.
 var shown = []string{"rope-base", "rope-scale"}
 
 // Scheme returns the scheme of a layer.
@@ -40,8 +40,8 @@ func (l CheckpointLayer) Scheme() pe.Scheme {
 	return scheme
 }
 
-// written returns the options of a layer that are written. Those that are as usual are left out, but for those
-// that are always shown, and the layout, which is one for all layers.
+// written returns the options of a layer to write: those with unusual values, and those in shown, but not the
+// layout, which is the same for all layers.
 func (l CheckpointLayer) written() (names []string) {
 	usual, _ := l.Scheme().Resolve("code", nil)
 	for _, name := range slices.Sorted(maps.Keys(l.options)) {
@@ -64,7 +64,8 @@ func (l CheckpointLayer) notation() string {
 	return l.scheme + "(" + strings.Join(all, ",") + ")"
 }
 
-// byTurns returns values of layers in the notation of --pe and --window: value*3,other. Equal values are one.
+// byTurns returns values of layers in the notation of --pe and --window: value*3,other. A single value stands
+// for equal ones.
 func byTurns(of []string) string {
 	period := 1
 	for !slices.Equal(of[period:], of[:len(of)-period]) {
@@ -91,7 +92,7 @@ func byTurns(of []string) string {
 	return strings.Join(parts, ",")
 }
 
-// findFlags finds the flags for the encodings and windows of the layers, and says what torchpe lacks.
+// findFlags sets the flags for the encodings and windows of the layers, and lists what torchpe lacks.
 func (c *Checkpoint) findFlags() {
 	parts := slices.DeleteFunc(slices.Clone(c.Layers), func(l CheckpointLayer) bool { return l.Part == "decoder" })
 	for _, l := range c.Layers {
@@ -128,9 +129,9 @@ func (c *Checkpoint) findFlags() {
 // String describes the layers in a table, then what was taken, warnings, and the flags.
 func (c *Checkpoint) String() string {
 	var b strings.Builder
-	sight := "causal (as --task text)"
+	sight := "causal (like --task text)"
 	if !c.Causal {
-		sight = "both ways"
+		sight = "bidirectional"
 	}
 	fmt.Fprintf(&b, "%s: %s, %s of width %d, %s\n\n", c.Type, wording.Count(len(c.Layers), "layer"),
 		wording.Count(c.Heads, "head"), c.Width, sight)
@@ -164,7 +165,7 @@ func (c *Checkpoint) String() string {
 	return b.String()
 }
 
-// row returns the cells of a layer but its number.
+// row returns the cells of a layer without its number.
 func (l CheckpointLayer) row() string {
 	encoding, pairs, window := l.Encoding, "-", "none"
 	if len(encoding) > 100 {
@@ -191,7 +192,7 @@ func (l CheckpointLayer) row() string {
 	return encoding + "\t" + pairs + "\t" + window
 }
 
-// ranges lists numbers as 0-4, 6-10; of more than four ranges the first two and the last.
+// ranges lists numbers as 0-4, 6-10; of more than four ranges, the first two and the last.
 func ranges(numbers []int) string {
 	var all []string
 	for from, to := 0, 0; from < len(numbers); from = to {
@@ -218,9 +219,9 @@ func (c *Checkpoint) Layer(number int) (CheckpointLayer, error) {
 	return c.Layers[number], nil
 }
 
-// Numbers returns what a layer does with positions of so many tokens: cos and sin [N,2P] of a rotation with
-// a column for each dimension, as transformers has them, or the bias [H,N,N]. Trained numbers are not in a
-// configuration: they are an error.
+// Numbers returns the numbers of a layer for positions of this many tokens: cos and sin [N,2P] of a rotation
+// with one column per dimension, as in transformers, or the bias [H,N,N]. It returns an error for trained
+// numbers, which a configuration does not have.
 func (c *Checkpoint) Numbers(layer, tokens int) ([]array.Array, error) {
 	l, err := c.Layer(layer)
 	if err != nil {
@@ -228,7 +229,7 @@ func (c *Checkpoint) Numbers(layer, tokens int) ([]array.Array, error) {
 	}
 	switch {
 	case l.Weights != "":
-		return nil, fmt.Errorf("layer %d: the numbers of %s are trained: they are %s of the checkpoint", layer,
+		return nil, fmt.Errorf("layer %d: the numbers of %s are trained: they are in %s of the checkpoint", layer,
 			l.scheme, l.Weights)
 	case l.turn.scheme == "" && l.scheme != "alibi":
 		return nil, fmt.Errorf("layer %d: %s has no table and no bias to write", layer, l.scheme)
@@ -250,8 +251,8 @@ func (c *Checkpoint) Numbers(layer, tokens int) ([]array.Array, error) {
 	return all, err
 }
 
-// Check returns the check of another implementation's arrays against a layer. Cosines and sines alone are
-// those of the dimensions that are turned; other arrays have whole heads.
+// Check returns the check of another implementation's arrays against a layer. If only cosines and sines are
+// given, they have the rotated dimensions; other arrays have whole heads.
 func (c *Checkpoint) Check(layer int, given Given) (check Check, err error) {
 	l, err := c.Layer(layer)
 	if err != nil {
@@ -261,15 +262,15 @@ func (c *Checkpoint) Check(layer int, given Given) (check Check, err error) {
 	table := !slices.ContainsFunc(given.Outputs, func(o Output) bool { return axes[o.Kind] != "NP" })
 	switch {
 	case table && l.turn.scheme == "":
-		return check, fmt.Errorf("layer %d turns nothing: it has no cosines and sines", layer)
+		return check, fmt.Errorf("layer %d has no rotation: it has no cosines and sines", layer)
 	case !table && l.turn.width < l.Width && l.turn.scheme != "" && !hasPart:
-		return check, fmt.Errorf("layer %d: torchpe does not have %s: give its cos and sin alone", layer, l.cannot)
+		return check, fmt.Errorf("layer %d: torchpe does not have %s: give only its cos and sin", layer, l.cannot)
 	}
 	whole, heads := turning{l.scheme, l.options, c.Heads * l.Width}, c.Heads
 	switch {
 	case table:
 		whole, heads = l.turn, 1
-	case l.scheme == "mrope": // which is its rope for text
+	case l.scheme == "mrope": // equal to rope for text
 		whole.scheme, whole.options = l.turn.scheme, l.turn.options
 	}
 	check = Check{Given: given, Setting: Setting{Fidelity: "code", Given: whole.options,

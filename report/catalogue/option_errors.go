@@ -9,7 +9,7 @@ import (
 	"torchpe/models/pe"
 )
 
-// beside returns errors in place of the values of an option.
+// beside returns errors that exclude the values of an option.
 func (c Check) beside(option string, resolved pe.Options, fit fitted) (all []choice) {
 	width := c.Setting.headWidth()
 	switch option {
@@ -29,9 +29,9 @@ func (c Check) beside(option string, resolved pe.Options, fit fitted) (all []cho
 		if n := resolved.Int("rope-dims"); n > 0 && n < width {
 			all = c.partOfHead(resolved.Float(option), n)
 		}
-		all = append(all, sameAsBase("exponent k/Dh for 2k/Dh", option, math.Sqrt(resolved.Float(option))))
+		all = append(all, sameAsBase("exponent k/Dh instead of 2k/Dh", option, math.Sqrt(resolved.Float(option))))
 	case "sinusoid-layout":
-		all = []choice{byOptions("exponent 2 x column (for 2 floor(column/2))", pe.Options{
+		all = []choice{byOptions("exponent 2 x column (instead of 2 floor(column/2))", pe.Options{
 			"sinusoid-layout": "tutorial",
 			"sinusoid-base":   plain(math.Pow(resolved.Float("sinusoid-base"), 2)),
 		})}
@@ -43,7 +43,7 @@ func (c Check) beside(option string, resolved pe.Options, fit fitted) (all []cho
 		all = []choice{sameAsBase("frequencies of the whole head for each coordinate (base^(-2k/Dh))",
 			option, math.Sqrt(base))}
 	case "sinusoid-base":
-		all = []choice{sameAsBase("exponent k/D for 2k/D", option, math.Sqrt(resolved.Float(option)))}
+		all = []choice{sameAsBase("exponent k/D instead of 2k/D", option, math.Sqrt(resolved.Float(option)))}
 		h := float64(c.Setting.DModel / 2)
 		if c.Scheme.Name == "1d-fixed" && h > 1 && resolved["sinusoid-layout"] != "t2t" {
 			all = append(all, sameAsBase("frequencies down to 1/base (exponent k/(D/2 - 1))", option,
@@ -66,24 +66,24 @@ func (c Check) beside(option string, resolved pe.Options, fit fitted) (all []cho
 	return all
 }
 
-// sameAsBase returns the choice of an error that gives the numbers of another base.
+// sameAsBase returns the choice for an error that gives the same numbers as another base.
 func sameAsBase(phrase, option string, base float64) choice {
 	return byOptions(phrase, pe.Options{option: plain(base)})
 }
 
-// partOfHead returns choices of a part of a head that is turned with the frequencies of the whole head.
+// partOfHead returns choices in which part of a head is rotated with the frequencies of the whole head.
 func (c Check) partOfHead(base float64, parts ...int) (all []choice) {
 	width := c.Setting.headWidth()
 	for _, n := range parts {
 		same := plain(math.Pow(base, float64(n)/float64(width)))
-		text := fmt.Sprintf("%d dimensions of a head turned, with the frequencies of the whole head "+
+		text := fmt.Sprintf("%d dimensions of a head rotated, with the frequencies of the whole head "+
 			"(base^(-2k/%d))", n, width)
 		all = append(all, byOptions(text, pe.Options{"rope-dims": strconv.Itoa(n), "rope-base": same}))
 	}
 	return all
 }
 
-// firstPositions returns choices of first positions that no option has.
+// firstPositions returns choices of first positions that no option covers.
 func (c Check) firstPositions(fit fitted) (all []choice) {
 	if c.base == nil || !c.base.linear {
 		return nil
@@ -131,7 +131,7 @@ func (c Check) firstPositions(fit fitted) (all []choice) {
 	return all
 }
 
-// scaled returns the choices of positions times a factor that the arrays suggest.
+// scaled returns choices in which positions are multiplied by a factor estimated from the arrays.
 func (c Check) scaled(fit fitted) (all []choice) {
 	if hasOption(c.Scheme, "rope-unit") {
 		return nil
@@ -161,13 +161,13 @@ func (c Check) scaled(fit fitted) (all []choice) {
 	return all
 }
 
-// scalePhrase describes positions times a factor.
+// scalePhrase describes positions multiplied by a factor.
 func scalePhrase(what string, by float64) string {
 	if by < 1 {
 		return fmt.Sprintf("%s divided by %.6g", what, 1/by)
 	}
 	if what == "coordinates" {
-		return fmt.Sprintf("%s times %.6g (pixels for cells)", what, by)
+		return fmt.Sprintf("%s times %.6g (pixels instead of cells)", what, by)
 	}
 	return fmt.Sprintf("%s times %.6g", what, by)
 }

@@ -11,7 +11,7 @@ import (
 	"torchpe/report/figure"
 )
 
-const mostHeads = 4 // heads that a figure shows
+const mostHeads = 4 // maximum number of heads in a figure
 
 // picture is one view of an instance: matrices, and their means against distance.
 type picture struct {
@@ -66,7 +66,7 @@ func (i *Instance) pictures(layer int) ([]picture, error) {
 		sites = pe.AtLogits
 	}
 	if sites == 0 {
-		return nil, fmt.Errorf("%s acts nowhere: any order of tokens is the same to it, "+
+		return nil, fmt.Errorf("%s acts nowhere: the order of tokens has no effect, "+
 			"and it has no table, bias or mask: there is nothing to draw; torchpe pe show %s "+
 			"says what it is",
 			i.Scheme.Name, i.Scheme.Name)
@@ -81,7 +81,7 @@ func (i *Instance) pictures(layer int) ([]picture, error) {
 // constant reports whether all numbers are the same, none of which is NaN.
 func constant(data []float64) bool { return slices.Min(data) == slices.Max(data) }
 
-// response shows what a scheme adds if its Embed hook depends on the embeddings: to X, or else to
+// response shows the addition of a scheme whose Embed hook depends on the embeddings: to X, or else to
 // embeddings of ones for the middle token and zeros for all others.
 func (i *Instance) response(layer int) (picture, error) {
 	n, d := i.Positions.Tokens(), i.Setting.DModel
@@ -121,7 +121,7 @@ func (i *Instance) response(layer int) (picture, error) {
 		{Title: title, XLabel: "dimension", YLabel: "token", Rows: n, Columns: d, Values: values,
 			Scale: figure.Diverging, BarLabel: "value"},
 	}, against: figure.Lines{Title: "by place", XLabel: "place in the order",
-		YLabel: "norm of what is added", NoMembers: true, Markers: true,
+		YLabel: "norm of the addition", NoMembers: true, Markers: true,
 		Series: []figure.LineSeries{{Label: i.Scheme.Name, X: wholeNumbers(0, n-1),
 			Values: [][]float64{norms}}}}}, nil
 }
@@ -135,7 +135,7 @@ func (i *Instance) addedToQ(layer int, shape []int) (picture, error) {
 		return picture{}, err
 	}
 	p := i.table(merged(q))
-	p.matrices[0].Title = "added to what q and k are made of"
+	p.matrices[0].Title = "added to the input of q and k"
 	return p, nil
 }
 
@@ -245,8 +245,8 @@ func wholeNumbers(from, to int) []float64 {
 	return x
 }
 
-// byOffset returns, for each offset from least to most, the mean of the entries of a matrix [N,N] whose key
-// and query are that far apart in the order.
+// byOffset returns, for each offset from least to most, the mean of the entries of a matrix [N,N] at that
+// distance between key and query in the order.
 func byOffset(values []float64, index []int, least, most int) [][]float64 {
 	sums, entries := make([]float64, most-least+1), make([]float64, most-least+1)
 	for row, query := range index {

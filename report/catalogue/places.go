@@ -6,7 +6,7 @@ import (
 	"torchpe/models/pe"
 )
 
-// shift moves the keys by one place against the queries, in the direction of by.
+// shift moves the keys by one place relative to the queries, in the direction of by.
 func shift(by int) func(*trial) error {
 	return func(t *trial) error {
 		n := t.at.Tokens()
@@ -96,7 +96,7 @@ func byColumns(t *trial) error {
 	return nil
 }
 
-// reversal describes the effect of reverse on the outputs.
+// reversal names the effect of reverse on the outputs.
 func (c Check) reversal() string {
 	if slices.ContainsFunc(c.Given.Outputs, func(o Output) bool { return axes[o.Kind] == "HNN" }) {
 		return "offset with the other sign (i and j swapped)"

@@ -17,7 +17,7 @@ type search struct {
 	own    trial
 	axes   []axis
 	untold []string
-	part   *Check // of some tokens and heads, on which conventions are tried first; nil to try on all
+	part   *Check // check of some tokens and heads, tried first; nil to try all
 }
 
 // search returns the axes whose choices change the outputs.
@@ -61,8 +61,8 @@ func (c Check) search(own trial, expected []array.Array) *search {
 	return s
 }
 
-// compare returns the difference of the arrays from a trial: on a part of them where they differ there
-// already, and on all otherwise. It is nil if the trial gives all numbers.
+// compare returns the difference of the arrays from a trial, or nil if the trial reproduces all numbers. It
+// compares a part first, and all only if the part agrees.
 func (s *search) compare(t trial) (*difference, error) {
 	for _, c := range []*Check{s.part, &s.Check} {
 		if c == nil {
@@ -75,11 +75,11 @@ func (s *search) compare(t trial) (*difference, error) {
 	return nil, nil
 }
 
-// Numbers of tokens and of heads that conventions are tried on first.
+// Numbers of tokens and heads in the part that is tried first.
 const partTokens, partHeads = 12, 2
 
-// partial returns the check of some tokens, and of some heads where angles give the outputs. It is nil for a
-// scheme whose numbers of a token depend on other tokens, and for attention weights, which depend on all keys.
+// partial returns the check of some tokens and, if angles give the outputs, some heads. It is nil if the
+// numbers of a token depend on other tokens, and for attention weights, which depend on all keys.
 func (c Check) partial(own trial, expected []array.Array) *Check {
 	if c.Given.output(kindWeights) != nil {
 		return nil
@@ -87,7 +87,7 @@ func (c Check) partial(own trial, expected []array.Array) *Check {
 	n := c.Positions.Tokens()
 	part := c
 	part.tokens = indices(0, n)
-	if n > partTokens { // the first ones and the last ones, and some between
+	if n > partTokens { // the first ones, the last ones, and some in between
 		part.tokens = []int{0, 1, 2, 3}
 		for k := range partTokens - 5 {
 			part.tokens = append(part.tokens, 4+k*(n-5)/(partTokens-5))
@@ -128,7 +128,7 @@ func (c Check) partOfOutput(kind string, a array.Array) array.Array {
 	return c.partOf(axes[kind], a)
 }
 
-// partOf returns the tokens and heads of an array that are computed.
+// partOf returns the tokens and heads of an array to compute.
 func (c Check) partOf(kind string, a array.Array) array.Array {
 	if a.Data == nil || len(a.Shape) != len(kind) {
 		return a
@@ -158,10 +158,10 @@ func (s *search) phrases(of []int) []string {
 // run tries combinations of conventions, those with fewer changes first. apart is the difference of the
 // setting's convention.
 func (s *search) run(f *Finding, apart difference) {
-	var near []int // the combination whose convention is nearest
+	var near []int // the combination with the nearest convention
 	var far float64
 	var same []string // other single changes that give the same numbers
-	// On the part that is tried first:
+	// on the part that is tried first
 	apartThere := apart
 	if s.part != nil {
 		if d, err := s.part.differenceOf(s.own); err == nil && d != nil {
@@ -206,8 +206,8 @@ func (s *search) run(f *Finding, apart difference) {
 	}
 }
 
-// passes lists the combinations that are tried, in order. A number that is read off the arrays explains
-// less than a name.
+// passes lists the combinations to try, in order. A number estimated from the arrays explains less than a named
+// value.
 var passes = []struct {
 	changes int
 	has     func([]choice) bool
@@ -276,7 +276,7 @@ func (s *search) runTimes(f *Finding) {
 	}
 }
 
-// times describes the factors with which a trial gives the outputs. ok is false if there are none.
+// times describes the factors with which a trial reproduces the outputs. ok is false if there are none.
 func (c Check) times(t trial) (text string, ok bool) {
 	got, err := c.compute(t)
 	if err != nil {
@@ -356,7 +356,7 @@ func flagLine(options pe.Options) string {
 }
 
 // combine calls f for every combination of the given number of changes on the axes from index from, until f
-// returns false. It reports whether f never did.
+// returns false. It returns true if f never did.
 func (s *search) combine(of []int, from, changes int, f func([]int) bool) bool {
 	if changes == 0 {
 		return f(of)

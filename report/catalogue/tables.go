@@ -12,7 +12,7 @@ import (
 )
 
 // Stacks explains how schemes are combined.
-const Stacks = "Several act at once where their names are joined by +, as in rope+learn: " +
+const Stacks = "Several act at once if their names are joined by +, as in rope+learn: " +
 	"each at its places, in that order."
 
 // cells returns the values of an entry that tables show and conditions compare, by their JSON keys.
@@ -40,8 +40,8 @@ func (e Entry) cells() map[string]table.Cell {
 // Keys lists the keys of the conditions of Where.
 func Keys() []string { return slices.Sorted(maps.Keys(Entry{}.cells())) }
 
-// Where keeps the entries that meet every filter, as [table.ParseConditions] reads them. To compare with a
-// text that no entry has is an error.
+// Where keeps the entries that meet every filter; [table.ParseConditions] reads them. It returns an error for a
+// comparison with a text that no entry has.
 func Where(all []Entry, filters []string) ([]Entry, error) {
 	kept := slices.Clone(all)
 	for _, filter := range filters {
@@ -65,8 +65,8 @@ func Where(all []Entry, filters []string) ([]Entry, error) {
 	return kept, nil
 }
 
-// List returns the catalogue as a table with one row per scheme. If brief, it leaves out TISA's criteria and
-// all references but the first.
+// List returns the catalogue as a table with one row per scheme. If brief is true, it leaves out TISA's
+// criteria and all references except the first.
 func List(all []Entry, s Setting, brief bool) table.Table {
 	t := table.Table{
 		Columns: []table.Column{
@@ -77,7 +77,7 @@ func List(all []Entry, s Setting, brief bool) table.Table {
 		},
 		More: "--csv or --json",
 		Note: fmt.Sprintf("Parameters: trained ones for N = %d tokens, D = %d, H = %d heads, L = "+
-			"%d layers, in the reading of the %s; – where a scheme refuses that size (torchpe "+
+			"%d layers, in the reading of the %s; – if a scheme cannot have that size (torchpe "+
 			"pe show says why). Causal: tokens see only those before them. More tokens: can be "+
 			"evaluated at more tokens than it was trained on.", s.Tokens, s.DModel, s.Heads, s.Layers, s.Fidelity),
 	}
@@ -141,7 +141,7 @@ func facts(e Entry) [][2]string {
 		{"parameters", e.ParametersFormula}, {"their number", parameters}, {"needs", e.Needs},
 		{"head width", width},
 		{"causal", yesNo(e.Causal)}, {"evaluated at more tokens", yesNo(e.Extrapolates)},
-		{"starts with sigma", yesNo(e.Sigma)},
+		{"initialised by sigma", yesNo(e.Sigma)},
 		{"inductive", yesNo(c.Inductive)}, {"data-driven", yesNo(c.DataDriven)},
 		{"parameter efficient", yesNo(c.ParameterEfficient)},
 		{"translation invariant", yesNo(c.TranslationInvariant)},

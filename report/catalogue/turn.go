@@ -8,22 +8,22 @@ import (
 	"torchpe/models/pe"
 )
 
-// layout says which dimensions of a head each pair reads and writes, and which angle each of the two
-// dimensions that it writes is turned by.
+// layout says which dimensions of a head each pair reads and writes, and by which angle each of the two written
+// dimensions is rotated.
 type layout struct {
 	name                string
 	reads, writes, turn [][2]int
 }
 
-// newLayout returns the layout of a name for pairs of several coordinates:
+// newLayout returns the layout with a name for pairs of several coordinates:
 //
-//	interleaved  pair p is dimensions 2p and 2p+1
-//	half         p and p+w/2 within the block of w dimensions of a coordinate
-//	across       p and p+r/2 of all r dimensions that are turned
-//	tiled        interleaved, by cosines that are laid out for halves: angle d mod r/2 for dimension d
-//	repeated     halves, by cosines that are laid out for neighbours: angle d/2 for dimension d
-//	evens first  interleaved, written as all first dimensions before all second ones
-//	interleaving halves, written side by side
+// interleaved  pair p is dimensions 2p and 2p+1
+// half         p and p+w/2 within the block of w dimensions of a coordinate
+// across       p and p+r/2 of all r rotated dimensions
+// tiled        interleaved, with cosines laid out for halves: angle d mod r/2 for dimension d
+// repeated     halves, with cosines laid out for neighbours: angle d/2 for dimension d
+// evens first  interleaved, written as all first dimensions before all second ones
+// interleaving halves, written side by side
 func newLayout(name string, pairs, axes int) layout {
 	l := layout{name: name}
 	block := max(1, pairs/max(1, axes))
@@ -51,7 +51,7 @@ func newLayout(name string, pairs, axes int) layout {
 	return l
 }
 
-// layoutOf returns the name of the layout that options choose.
+// layoutOf returns the name of the layout chosen by options.
 func layoutOf(options pe.Options) string {
 	switch {
 	case options["dinov3-layout"] == "half":
@@ -62,7 +62,7 @@ func layoutOf(options pe.Options) string {
 	return "interleaved"
 }
 
-// columns returns, for each column of a table of cosines with one for each dimension, its pair.
+// columns returns, for each column of a table of cosines with one column per dimension, its pair.
 func (l layout) columns() []int {
 	all := make([]int, 2*len(l.reads))
 	for p, reads := range l.reads {
@@ -71,8 +71,8 @@ func (l layout) columns() []int {
 	return all
 }
 
-// turned returns queries (0) or keys (1) [H,N,C] that are rotated by the angles of the given rows.
-func (a *angles) turned(x array.Array, rows []int, which int) array.Array {
+// rotated returns queries (0) or keys (1) [H,N,C] rotated by the angles of the given rows.
+func (a *angles) rotated(x array.Array, rows []int, which int) array.Array {
 	tokens, width := x.Shape[1], x.Shape[2]
 	out := array.Array{Shape: x.Shape, Data: slices.Clone(x.Data)}
 	cos, sin := make([]float64, tokens*a.pairs), make([]float64, tokens*a.pairs)
@@ -117,11 +117,11 @@ func (a *angles) values(g Given, o Output, t trial, queries, keys []int) array.A
 		}
 		return table
 	case kindQuery:
-		return a.turned(t.scaled(kindQuery, g.Q), queries, 0)
+		return a.rotated(t.scaled(kindQuery, g.Q), queries, 0)
 	case kindKey:
-		return a.turned(g.K, keys, 1)
+		return a.rotated(g.K, keys, 1)
 	}
-	logits := dots(a.turned(t.scaled(kindQuery, g.Q), queries, 0), a.turned(g.K, keys, 1),
+	logits := dots(a.rotated(t.scaled(kindQuery, g.Q), queries, 0), a.rotated(g.K, keys, 1),
 		a.attention.LogitScale(a.headWidth))
 	if o.Kind == kindWeights {
 		a.softmax(logits, queries, keys)

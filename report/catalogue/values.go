@@ -37,7 +37,7 @@ type Instance struct {
 	Scheme    pe.Scheme
 	Setting   Setting
 	Positions pe.Positions
-	X         array.Array // embeddings [N,D] to draw responses to; not given if Data is nil
+	X         array.Array // embeddings [N,D] for drawn responses; not given if Data is nil
 
 	encoding pe.Encoding
 	options  pe.Options // every option of the scheme
@@ -52,7 +52,7 @@ type Start struct {
 	Seed  uint64
 }
 
-// Build returns an instance with the initial parameters that a run's member would have, in float64.
+// Build returns an instance with the initial parameters of a run's member, in float64.
 func Build(scheme pe.Scheme, s Setting, at pe.Positions, from Start) (*Instance, error) {
 	options, err := s.options(scheme)
 	if err == nil {
@@ -92,9 +92,9 @@ func (i *Instance) Model() *models.Model {
 	}
 }
 
-// Set replaces parameters by arrays with their names, with or without "pe.". Arrays from a checkpoint have a
-// leading axis of members, of which one is taken. Every trained parameter must be given. Names of other
-// parts of a model are ignored, and unknown names are an error.
+// Set replaces parameters by arrays with their names, with or without "pe.". From arrays of a checkpoint, which
+// have a leading axis of members, it takes one member. Every trained parameter must be given. Set ignores names
+// of other parts of a model, and returns an error for unknown names.
 func (i *Instance) Set(given []array.Array, member int) error {
 	left := map[string]bool{}
 	for _, p := range i.params.All() {
@@ -118,7 +118,7 @@ func (i *Instance) Set(given []array.Array, member int) error {
 		if p == nil {
 			if ours := strings.HasPrefix(a.Name, "pe.") || !strings.ContainsAny(a.Name,
 				"./"); ours {
-				return fmt.Errorf("%s is no parameter of %s, which has %s",
+				return fmt.Errorf("%s is not a parameter of %s, which has %s",
 					a.Name, i.Scheme.Name, i.Parameters())
 			}
 			continue
@@ -143,7 +143,8 @@ func (i *Instance) Set(given []array.Array, member int) error {
 	return nil
 }
 
-// checkComputed refuses given numbers of a parameter that is computed, where they are not those of this instance.
+// checkComputed returns an error if the numbers given for a computed parameter differ from those of this
+// instance.
 func (i *Instance) checkComputed(p *torchpe.Param, given []float64) error {
 	own, err := i.params.Values(p.Name)
 	isRounding := func(a, b float64) bool { return math.Abs(a-b) <= 1e-4*max(1, math.Abs(a)) }
@@ -153,11 +154,12 @@ func (i *Instance) checkComputed(p *torchpe.Param, given []float64) error {
 	if computed, err := i.isComputed(p); err != nil || !computed {
 		return err
 	}
-	return fmt.Errorf("%s is computed from positions and options, and the file has other numbers: give its "+
+	return fmt.Errorf("%s is computed from positions and options, but the file has other numbers: give its "+
 		"--positions and options, or leave %s out of the file", p.Name, p.Name)
 }
 
-// isComputed reports whether positions and options decide a parameter, which then does not depend on the seed.
+// isComputed reports whether positions and options determine a parameter, so that it does not depend on the
+// seed.
 func (i *Instance) isComputed(p *torchpe.Param) (bool, error) {
 	if p.Trainable {
 		return false, nil
@@ -175,7 +177,7 @@ func (i *Instance) isComputed(p *torchpe.Param) (bool, error) {
 	return slices.Equal(again, own), err
 }
 
-// parameter returns the parameter that an array of a file is of, nil for none.
+// parameter returns the parameter with the name of an array in a file, or nil.
 func (i *Instance) parameter(array string) *torchpe.Param {
 	if p := i.params.Get(runlog.ParameterOf(array)); p != nil {
 		return p
@@ -192,7 +194,7 @@ func ofMember(a array.Array, name string, want []int, member int) ([]float64, er
 	case len(a.Shape) == 0 || !slices.Equal(a.Shape[1:], want):
 		return nil, fmt.Errorf("%s has shape %v, want %v", name, a.Shape, want)
 	case member < 0 || member >= a.Shape[0]:
-		return nil, fmt.Errorf("%s has members 0 to %d, and not %d", name, a.Shape[0]-1, member)
+		return nil, fmt.Errorf("%s has members 0 to %d, not %d", name, a.Shape[0]-1, member)
 	}
 	each := len(a.Data) / a.Shape[0]
 	return a.Data[member*each : (member+1)*each], nil
@@ -207,7 +209,7 @@ const (
 // projection returns the name of a layer's projections.
 func projection(layer int, name string) string { return fmt.Sprintf("block%d.%s", layer, name) }
 
-// setProjection keeps the weights or biases of projections. block0.attn.in.weight belongs to layer 0,
+// setProjection stores the weights or biases of projections. block0.attn.in.weight belongs to layer 0,
 // attn.in.weight to all layers.
 func (i *Instance) setProjection(a array.Array, member int) error {
 	d := i.Setting.DModel
@@ -297,8 +299,7 @@ func (i *Instance) Values(w Want) (out array.Array, kind string, err error) {
 	return out, kind, err
 }
 
-// Idle returns the name of a given input, a letter of xqkv, whose numbers do not change the values of a kind. It
-// is "" if there is none.
+// Idle returns the name of a given input, a letter of xqkv, that does not affect the values of a kind, or "".
 func (i *Instance) Idle(w Want, kind string, values array.Array) string {
 	w.Kind = kind
 	rng := rand.New(rand.NewPCG(20, 26))
@@ -331,21 +332,21 @@ func (i *Instance) kind(w Want) (string, error) {
 		}
 	}
 	missing := func(what string) error {
-		return fmt.Errorf("%s; or --x with --params that hold %s, as a run's checkpoint does",
+		return fmt.Errorf("%s; or --x with --params that hold %s, as in a run's checkpoint",
 			what, projection(w.Layer, projectionWeight))
 	}
 	pair := w.Q.Data != nil && w.K.Data != nil || projected ||
 		w.X.Data != nil && i.encoding.Attention(w.Layer).Replaces
 	switch {
 	case !slices.Contains(Kinds(), kind):
-		return "", fmt.Errorf("kind of values %q is unknown; there are %s",
+		return "", fmt.Errorf("kind of values %q is unknown: want one of %s",
 			kind, strings.Join(Kinds(), ", "))
 	case kind == kindTable && sites&pe.AtEmbed == 0:
 		return "", fmt.Errorf("%s has no table: it acts on %v", name, sites)
 	case kind == kindBias && sites&pe.AtLogits == 0:
 		return "", fmt.Errorf("%s has no bias: it acts on %v", name, sites)
 	case kind == kindInput && sites&pe.AtEmbed == 0:
-		return "", fmt.Errorf("%s leaves embeddings as they are: it acts on %v", name, sites)
+		return "", fmt.Errorf("%s does not change embeddings: it acts on %v", name, sites)
 	case kind == kindInput && w.X.Data == nil:
 		return "", fmt.Errorf("x needs embeddings")
 	case kind == kindLogits && !pair:
@@ -360,7 +361,7 @@ func (i *Instance) kind(w Want) (string, error) {
 	return kind, nil
 }
 
-// defaultKind returns the kind of values that the given arrays or, without arrays, the scheme suggest.
+// defaultKind returns the kind of values suggested by the given arrays or, without arrays, by the scheme.
 func (i *Instance) defaultKind(w Want, projected bool) (string, error) {
 	sites, name := i.encoding.Sites(w.Layer), i.Scheme.Name
 	switch {
@@ -382,7 +383,7 @@ func (i *Instance) defaultKind(w Want, projected bool) (string, error) {
 		return kindValue, nil
 	case sites&pe.AtQK != 0:
 		return "", fmt.Errorf("%s acts on %v: give queries and keys, or --x with --params that "+
-			"hold %s, as a run's checkpoint does",
+			"hold %s, as in a run's checkpoint",
 			name, sites, projection(w.Layer, projectionWeight))
 	case sites == 0 && i.encoding.Attention(w.Layer).Causal:
 		return kindWeights, nil
@@ -437,8 +438,8 @@ func (i *Instance) compute(s *torchpe.Scope, w Want, kind string) (array.Array, 
 			return array.Array{}, fmt.Errorf("%s adds no table in layer %d", i.Scheme.Name, w.Layer)
 		}
 		if !ok {
-			return array.Array{}, fmt.Errorf("%s adds no table: what it adds depends on the "+
-				"input, which --x gives", i.Scheme.Name)
+			return array.Array{}, fmt.Errorf("%s adds no table: its addition depends on the "+
+				"input: give --x", i.Scheme.Name)
 		}
 		return array.Array{Shape: []int{n, d}, Data: t.Float64s()}, nil
 	}
@@ -470,7 +471,7 @@ func (i *Instance) compute(s *torchpe.Scope, w Want, kind string) (array.Array, 
 	return array.Array{Shape: []int{h, n, n}, Data: logits.Contiguous().Float64s()}, nil
 }
 
-// project returns the projection of a layer: by the given weights, or the identity, or to zeros.
+// project returns the projection of a layer: with the given weights, or the identity, or to zeros.
 func (i *Instance) project(s *torchpe.Scope, w Want,
 	kind string) func(torchpe.Tensor) (q, k, v torchpe.Tensor) {
 	h, d := i.Setting.Heads, i.Setting.DModel
@@ -486,8 +487,8 @@ func (i *Instance) project(s *torchpe.Scope, w Want,
 			return q, q, q
 		case weight == nil:
 			panic(&torchpe.Error{Op: "project", Msg: fmt.Sprintf("it projects positions by the "+
-				"weights of the layer, which queries and keys do not say: give --params that "+
-				"hold %s [3D,D], as a run's checkpoint does",
+				"weights of the layer, which queries and keys do not determine: give --params that "+
+				"hold %s [3D,D], as in a run's checkpoint",
 				projection(w.Layer, projectionWeight))})
 		}
 		var b torchpe.Tensor
@@ -519,7 +520,7 @@ func (i *Instance) drawnPositions(s *torchpe.Scope) pe.Positions {
 	return p
 }
 
-// Place parses positions of n tokens: "grid" (the most square one), "line", or sizes such as 4x4 or 2x4x4.
+// Place parses positions of n tokens: "grid" (as square as n allows), "line", or sizes such as 4x4 or 2x4x4.
 func Place(text string, n int) (pe.Positions, error) {
 	switch text {
 	case "line":
@@ -532,14 +533,14 @@ func Place(text string, n int) (pe.Positions, error) {
 		var size int
 		if _, err := fmt.Sscanf(part, "%d", &size); err != nil || size < 1 || size > 1<<20 ||
 			fmt.Sprint(size) != part {
-			return pe.Positions{}, fmt.Errorf("positions %q: want line, grid, sizes as in 4x4 or "+
+			return pe.Positions{}, fmt.Errorf("positions %q: want line, grid, sizes such as 4x4 or "+
 				"2x4x4, or a file", text)
 		}
 		sizes = append(sizes, size)
 		product *= size
 	}
 	if product != n {
-		return pe.Positions{}, fmt.Errorf("positions %q are %d, and there are %d tokens",
+		return pe.Positions{}, fmt.Errorf("positions %q are %d, but there are %d tokens",
 			text, product, n)
 	}
 	switch len(sizes) {
@@ -550,5 +551,5 @@ func Place(text string, n int) (pe.Positions, error) {
 	case 3:
 		return pe.Box(sizes[0], sizes[1], sizes[2]), nil
 	}
-	return pe.Positions{}, fmt.Errorf("positions %q: at most three axes", text)
+	return pe.Positions{}, fmt.Errorf("positions %q: want at most three axes", text)
 }

@@ -17,7 +17,7 @@ import (
 	"torchpe/train/runlog"
 )
 
-// reading is where the PE is added, and where the answer is read.
+// reading says where the PE is added, and where the answer is read.
 type reading struct{ placement, readOut string }
 
 var readings = []reading{{"block", "last"}, {"block", "probe"}, {"input", "last"}, {"input", "probe"}}
@@ -28,7 +28,7 @@ func (r reading) models(s *Study) []cohort.Model {
 
 func (r reading) groups(s *Study) []cohort.Group { return learned(s.groups(r.models(s))) }
 
-// experiment returns the experiment on the reading.
+// experiment returns the experiment of the reading.
 func (r reading) experiment(s *Study) experiment {
 	return s.variant("ablation", ", "+r.String(), r.models(s), "--pe-placement "+r.placement, "--read-out "+r.readOut)
 }
@@ -40,7 +40,7 @@ func (r reading) String() string {
 		map[string]string{"last": "last token", "probe": "probe's token"}[r.readOut])
 }
 
-// hasReadings reports whether there are several readings to compare.
+// hasReadings reports whether there is more than one reading to compare.
 func (d *draft) hasReadings() bool {
 	return len(slices.DeleteFunc(slices.Clone(readings),
 		func(r reading) bool { return r.groups(d.study) == nil })) > 1
@@ -60,7 +60,7 @@ func readingsLacking() (all []lack) {
 	return all
 }
 
-// readingLines draws accuracy against σ, a line a reading.
+// readingLines draws accuracy against σ, one line per reading.
 func readingLines(d *draft) (panels []figure.Panel, err error) {
 	for _, c := range []item.Column{accuracyColumns[1], accuracyColumns[2], accuracyColumns[0]} {
 		var lines []figure.LineSeries
@@ -87,14 +87,14 @@ func readingTable(d *draft) {
 	d.AddTable("", t)
 }
 
-// accuracyLines draws lines of accuracy against something else than epochs.
+// accuracyLines draws lines of accuracy against something other than epochs.
 func (d *draft) accuracyLines(title, xLabel, yLabel string, series []figure.LineSeries) figure.Lines {
 	return figure.Lines{Title: title, XLabel: xLabel, YLabel: yLabel, Series: series,
 		Band: figure.BandSD, Markers: true, YMin: 0, YMax: 1, References: d.chance()}
 }
 
-// againstSigma returns a measure of the k-th model of each group against its sigma, a line of as
-// many members as the largest group has.
+// againstSigma returns a measure against sigma, with one line for the k-th model of each group, up to the size
+// of the largest group.
 func (s *Study) againstSigma(all []cohort.Group, measure string) figure.LineSeries {
 	var line figure.LineSeries
 	n := 0
@@ -115,14 +115,14 @@ func (s *Study) againstSigma(all []cohort.Group, measure string) figure.LineSeri
 	return line
 }
 
-// publishedIID writes the published IID accuracies beside the printed validation accuracies.
+// publishedIID lists the published IID accuracies beside the printed validation accuracies.
 func publishedIID() string {
 	small, large := paper.PublishedIID()
 	numbers, _ := paper.Table("A2")
 	validation := func(pe string) string {
 		return item.Text("validation", numbers[[2]string{pe, "validation"}].Mean)
 	}
-	return fmt.Sprintf("%s for learn-0.2 and %s for learn-2.0, whose validation accuracies are "+
+	return fmt.Sprintf("%s for learn-0.2 and %s for learn-2.0, with validation accuracies of "+
 		"%s and %s.", item.Text("iid", small), item.Text("iid", large), validation("learn-0.2"),
 		validation("learn-2.0"))
 }
@@ -162,7 +162,7 @@ func (d *draft) maps() error {
 		case panels[0] == nil:
 			continue
 		case part.task == "puzzles":
-			d.Texts["cells"] = " Cells of the puzzles are joined to their neighbours on the grid, and coloured by " +
+			d.Texts["cells"] = " Lines join neighbouring cells of the puzzles; cells are coloured by " +
 				"row, then by column (blue, orange, green, pink)."
 		case part.task == "fMRI":
 			d.Texts["regions"] = " Regions are coloured by network."
@@ -177,8 +177,8 @@ func (d *draft) maps() error {
 	return nil
 }
 
-// mapsOf draws the encoding of a group's first model along its first two principal axes: coloured
-// by row and by column where it is of puzzles, else by module.
+// mapsOf draws the encoding of a group's first model along its first two principal axes. Puzzles are coloured
+// by row and by column, others by module.
 func mapsOf(task string, g cohort.Group, t *table.Table) ([]figure.Panel, error) {
 	p, x, err := item.Learned(g.Models[0])
 	if errors.Is(err, cohort.ErrNoTable) {
@@ -189,7 +189,7 @@ func mapsOf(task string, g cohort.Group, t *table.Table) ([]figure.Panel, error)
 	}
 	panel, err := item.Plane(fmt.Sprintf("%s, %s", g.Label, task), x, "PC")
 	if err != nil {
-		return nil, nil // all tokens are the same: there is no map
+		return nil, nil // all tokens are equal: there is no map
 	}
 	tokens, err := item.TokensOf(p, x.Tokens)
 	if err != nil {
@@ -236,7 +236,7 @@ func course(name, title string, x item.Clock) panel {
 
 const motionHeading = "||E − E₀|| / ||E₀||"
 
-// motionCurves are measures of how far learned encodings have left their start.
+// motionCurves holds the measures of how far learned encodings have moved from their start.
 var motionCurves = []item.Column{
 	motionCurve("moved", motionHeading), motionCurve("gradient_share", "PE's share of the gradient"),
 	motionCurve("disparity", "Disparity from 2d-fixed"), motionCurve("cosine", "Cosine with 2d-fixed"),
@@ -254,12 +254,12 @@ func motionCourses(d *draft) ([]figure.Panel, error) {
 	return d.courses("_curves", item.Epochs, exemplars(d.Groups), motionCurves)
 }
 
-// trainingLevels are the training accuracies at which models are compared.
+// trainingLevels holds the training accuracies at which models are compared.
 var trainingLevels = []float64{.3, .35, .4, .45, .5, .55, .6, .65, .7, .75, .8, .85, .9, .95, .99}
 
-// atTraining returns a measure of a model when its training accuracy first was at each level: between
-// the record before and the first one at or above it, in proportion. NaN where it never was, or was
-// already at the first record.
+// atTraining returns a measure of a model when its training accuracy first reached each level, interpolated
+// linearly between the last record below the level and the first one at or above it. It is NaN if the level was
+// never reached, or already at the first record.
 func atTraining(records []runlog.Record, measure string, levels []float64) (out []float64) {
 	train := func(k int) float64 { return item.RecordValue(records[k], "train") }
 	for _, level := range levels {
@@ -275,22 +275,22 @@ func atTraining(records []runlog.Record, measure string, levels []float64) (out 
 	return out
 }
 
-// noTraining notes that no model can be compared at equal training accuracy.
+// noTraining notes that no models can be compared at equal training accuracy.
 func noTraining(d *draft) {
-	what := "models that were recorded while they learned their training puzzles"
+	what := "models with records from while they learned their training puzzles"
 	if len(d.Groups) == 0 {
 		what = "models on puzzles"
 	}
 	puzzlesLacking(what)(d)
 }
 
-// equalTraining shows validation against training accuracy along training: a model that learns fast
-// and one that generalises are told apart.
+// equalTraining shows validation accuracy against training accuracy during training, which separates a model
+// that learns fast from one that generalises.
 func (d *draft) equalTraining() error {
 	t := table.Table{Title: "Accuracy when training accuracy was first at a level", Columns: []table.Column{
 		{Heading: "PE"}, {Heading: "training", Name: "train"}, {Heading: "validation"},
 		{Heading: "IID test", Name: "iid"}, {Heading: "n"}, {Heading: "of"}}}
-	done := map[string]bool{} // groups that the table has: learn-0.2 is in both parts
+	done := map[string]bool{} // groups already in the table: learn-0.2 is in both parts
 	for _, part := range []struct {
 		title string
 		of    selection
@@ -317,8 +317,8 @@ func (d *draft) equalTraining() error {
 	return nil
 }
 
-// atTrainingOf returns the lines of a group's validation and IID accuracy over the levels that some model
-// of it passed.
+// atTrainingOf returns the lines of a group's validation and IID accuracy over the levels that at least one of
+// its models passed.
 func atTrainingOf(g cohort.Group) (validation, iid figure.LineSeries, err error) {
 	records, err := cohort.RecordsBy(g.Models, func(r runlog.Record) int { return r.Step })
 	if err != nil {

@@ -13,20 +13,20 @@ import (
 	"torchpe/report/table"
 )
 
-// claim is a sentence of the paper beside what the runs at hand show.
+// claim is a sentence of the paper with the result of the runs.
 type claim struct {
-	quote   string // the paper's own words; in brackets what is not of it
+	quote   string // the paper's words; additions are in brackets
 	printed string
 	finding
 }
 
-// finding holds the numbers of runs beside a claim, and the verdict.
+// finding holds the numbers of the runs for a claim, and the verdict.
 type finding struct {
 	here    string // numbers, with training and IID accuracy beside validation
 	test    string // difference with its interval, or a correlation with its p
 	n       string
 	verdict string
-	canMiss bool // of a comparison: it has too few pairs, or models that have not fitted
+	canMiss bool // of a comparison: it has too few pairs, or unfitted models
 }
 
 // The verdicts on a claim.
@@ -45,27 +45,27 @@ func (c claim) row() table.Row {
 		table.Words(c.test), table.Text(c.n), table.Text(c.verdict)}
 }
 
-// accuracyText returns "learn-0.2: validation .956 ± .039 (training .99, IID .98)", with a star
-// where models have not fitted.
+// accuracyText returns "learn-0.2: validation .956 ± .039 (training .99, IID .98)", with a star if models have
+// not fitted.
 func (s *Study) accuracyText(g cohort.Group) string {
 	return fmt.Sprintf("%s: validation %s (training %s, IID %s)", g.Starred(), s.meanText(g, "validation"),
 		item.Text("train", s.mean(g, "train")), item.Text("iid", s.mean(g, "iid")))
 }
 
-// meanText returns ".956 ± .039", or ".956" of one model.
+// meanText returns ".956 ± .039", or ".956" for one model.
 func (s *Study) meanText(g cohort.Group, measure string) string {
 	return item.MeanText(measure, s.values(g, measure))
 }
 
-// comparison asks whether a group has more of a measure than another.
+// comparison tests whether a group has a larger measure than another.
 type comparison struct {
 	high, low string // labels
 	measure   string
-	isPuzzle  bool // accuracies of models that have not fitted tell nothing
+	isPuzzle  bool // accuracies of unfitted models do not count
 	isOfKinds bool // the groups are of two kinds of training, such as two optimizers
 }
 
-// compare compares the two groups over the seeds that both have.
+// compare compares the two groups over their common seeds.
 func (s *Study) compare(c comparison, all []cohort.Group) finding {
 	high, low := groupNamed(all, c.high), groupNamed(all, c.low)
 	if high == nil || low == nil {
@@ -98,17 +98,18 @@ func (s *Study) compare(c comparison, all []cohort.Group) finding {
 	return f
 }
 
-// areUnlike reports whether groups differ in more than their encodings, and the length of training of puzzles.
+// areUnlike reports whether groups differ in more than their encodings and, for puzzles, the length of
+// training.
 func (s *Study) areUnlike(groups ...cohort.Group) bool {
 	keys, _, err := cohort.Unlike(groups, cohort.LengthKeys...)
 	if err != nil {
-		panic(err) // Read has had the identities of all models
+		panic(err) // Read has computed all identities
 	}
 	return keys != nil || cohort.DifferInLength(groups)
 }
 
-// claimNoDifference turns the verdict of a comparison around: the claim is that no difference was found. Models
-// that have not fitted, or too few, show none whatever is true.
+// claimNoDifference inverts the verdict of a comparison: the claim is that no difference was found. Too few
+// models, or unfitted ones, show no difference in any case.
 func claimNoDifference(f finding) finding {
 	switch {
 	case f.verdict != cannotBeTold:
@@ -119,14 +120,14 @@ func claimNoDifference(f finding) finding {
 	return f
 }
 
-// trend asks whether two measures correlate over groups with a sign.
+// trend tests whether two measures correlate over groups with a given sign.
 type trend struct {
 	sign float64
 	of   string // what the groups are, in the plural
 	x, y string
 }
 
-// onePerLevel returns one group for each level of σ, where groups are such levels.
+// onePerLevel returns one group for each level of σ, if the groups are such levels.
 func onePerLevel(all []cohort.Group, of string) []cohort.Group {
 	if of == perSigma {
 		return largestBySigma(all)
@@ -160,7 +161,7 @@ func (s *Study) correlate(c trend, all []cohort.Group) finding {
 	return f
 }
 
-// meanAgainst holds a mean against a printed one: reproduced where that lies in our interval.
+// meanAgainst compares a mean with a printed one: reproduced if our interval contains it.
 func (s *Study) meanAgainst(g []cohort.Group, printed float64, measure, here string) finding {
 	if g == nil || len(s.values(g[0], measure)) == 0 {
 		return absent
@@ -182,7 +183,7 @@ func (s *Study) meanAgainst(g []cohort.Group, printed float64, measure, here str
 	return f
 }
 
-// ranking lists groups with the mean of a measure, in its order.
+// ranking lists groups with the mean of a measure, in order of the mean.
 func (s *Study) ranking(all []cohort.Group, measure string, rising bool) string {
 	var parts []string
 	for _, g := range s.measured().ByMean(all, measure, rising) {
@@ -193,7 +194,7 @@ func (s *Study) ranking(all []cohort.Group, measure string, rising bool) string 
 	return strings.Join(parts, ", ")
 }
 
-// ranksFirst asks whether the first groups of a ranking are those that are claimed to be.
+// ranksFirst tests whether the first groups of a ranking are the claimed ones.
 func (s *Study) ranksFirst(all []cohort.Group, measure string, rising bool, first ...string) finding {
 	all = pick(all, func(g cohort.Group) bool { return len(s.values(g, measure)) > 0 })
 	f := finding{here: s.ranking(all, measure, rising), verdict: cannotBeTold}
@@ -218,12 +219,12 @@ func (s *Study) ranksFirst(all []cohort.Group, measure string, rising bool, firs
 		return f
 	}
 	between := comparison{high: ordered[last].Label, low: ordered[worst].Label, measure: measure}
-	if rising { // the others have more of it
+	if rising { // the others have larger values
 		between.high, between.low = between.low, between.high
 	}
 	own := s.compare(between, ordered)
 	if own.test != "" {
-		f.test = fmt.Sprintf("%s less %s: %s", between.high, between.low, own.test)
+		f.test = fmt.Sprintf("%s minus %s: %s", between.high, between.low, own.test)
 	}
 	f.verdict = own.verdict
 	return f

@@ -296,7 +296,7 @@ func TestNumber(t *testing.T) {
 func TestBest(t *testing.T) {
 	x, y, z := made("x", nil, .9, .8, .85), made("y", nil, .7, .62, .66),
 		made("z", nil, .5, .41, .45)
-	// Differences .2, .18, .19: mean .19, SD .01, t(.975, 2) = 4.3027, half .0248; y less z: .2,
+	// Differences .2, .18, .19: mean .19, SD .01, t(.975, 2) = 4.3027, half .0248; y minus z: .2,
 	// .21, .21.
 	const xy, yz = "difference .190, 95 % .165 to .215", "difference .207, 95 % .192 to .221"
 	names := "x .850 ± .050, y .660 ± .040, z .453 ± .045"
@@ -305,13 +305,13 @@ func TestBest(t *testing.T) {
 		first               []string
 		here, test, verdict string
 	}{
-		"the first":  {false, []string{"x"}, names, "x less y: " + xy, reproduced},
-		"first two":  {false, []string{"y", "x"}, names, "y less z: " + yz, reproduced},
-		"the second": {false, []string{"y"}, names, "y less x: " + negative(xy), notReproduced},
+		"the first":  {false, []string{"x"}, names, "x minus y: " + xy, reproduced},
+		"first two":  {false, []string{"y", "x"}, names, "y minus z: " + yz, reproduced},
+		"the second": {false, []string{"y"}, names, "y minus x: " + negative(xy), notReproduced},
 		"the lowest": {true, []string{"z"}, "z .453 ± .045, y .660 ± .040, x .850 ± .050",
-			"y less z: " + yz, reproduced},
+			"y minus z: " + yz, reproduced},
 		"not lowest": {true, []string{"x"}, "z .453 ± .045, y .660 ± .040, x .850 ± .050",
-			"z less x: difference −.397, 95 % −.411 to −.382", notReproduced},
+			"z minus x: difference −.397, 95 % −.411 to −.382", notReproduced},
 		"nobody's":    {false, []string{"w"}, names, "", cannotBeTold},
 		"all of them": {false, []string{"x", "y", "z"}, names, "", cannotBeTold},
 	} {
@@ -328,7 +328,7 @@ func TestBest(t *testing.T) {
 	// Differences of .06, −.02 and .02: their interval, .02 ± 4.302653 * .04 / sqrt 3, holds 0.
 	near := []cohort.Group{made("x", nil, .7, .6, .65), made("y", []uint64{1, 0, 2}, .62, .64, .63)}
 	f := (&Study{}).ranksFirst(near, "validation", false, "x")
-	if f.verdict != cannotBeTold || f.test != "x less y: difference .020, 95 % −.079 to .119" {
+	if f.verdict != cannotBeTold || f.test != "x minus y: difference .020, 95 % −.079 to .119" {
 		t.Errorf("near: %+v", f)
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"torchpe/report/table"
 )
 
-// examplePuzzles are puzzles of the default set, of each kind in turn.
+// examplePuzzles holds one puzzle of the default set for each kind.
 var examplePuzzles = []string{"4213134000510134", "0200542000341042", "5200042100100000"}
 
-// fig1 shows the task, and what is near what in it and in the fixed encodings.
+// fig1 shows the task, and the distances between cells in the task and in the fixed encodings.
 func (d *draft) fig1() error {
 	var examples []figure.Panel
 	var flattened figure.Panel
@@ -48,7 +48,7 @@ func (d *draft) fig1() error {
 	addMatrix(&t, "ground truth", truth)
 	where := "on the grid"
 	for _, label := range []string{"1d-fixed", "2d-fixed"} {
-		tableOf(label, ", of whose table a run holds a copy")(d)
+		tableOf(label, ", in a run that keeps its table")(d)
 		g := groupNamed(mainGroups(d.study), label)
 		if g == nil {
 			continue
@@ -63,9 +63,9 @@ func (d *draft) fig1() error {
 		addMatrix(&t, label, between)
 	}
 	d.Row(2.1, distances...)
-	d.Caption = "A–C: puzzles of the three kinds, by how many rows and columns must be brought together; " +
-		"each symbol stands once in a row and column. D: what a model gets, a token a cell. " +
-		"Then distances between the 16 cells, in the order in which a model sees them: " + where + "."
+	d.Caption = "A–C: puzzles of the three kinds, by the number of rows and columns that must be combined; " +
+		"each symbol occurs once in each row and column. D: the input of a model, one token per cell. " +
+		"Then distances between the 16 cells, in the order of the tokens: " + where + "."
 	d.AddTable("", t)
 	return nil
 }
@@ -73,7 +73,7 @@ func (d *draft) fig1() error {
 // tokenNames names the contents of a cell, in the order of its digits.
 var tokenNames = []string{"blank", "circle", "square", "triangle", "cross", "in question"}
 
-// trueDistances returns the distances between cells on the grid, in its steps.
+// trueDistances returns the distances between cells on the grid, in steps.
 func trueDistances() []float64 {
 	out := make([]float64, lst.Cells*lst.Cells)
 	for i := range lst.Cells {
@@ -84,7 +84,7 @@ func trueDistances() []float64 {
 	return out
 }
 
-// matrix draws a matrix of something between cells.
+// matrix draws a matrix of values between cells.
 func matrix(title, label string, values []float64) figure.Panel {
 	return figure.Matrix{Title: title, Values: values, Rows: lst.Cells, Columns: lst.Cells,
 		Scale: figure.Sequential, BarLabel: label, XLabel: "Cell", YLabel: "Cell"}

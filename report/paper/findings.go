@@ -13,13 +13,13 @@ import (
 	"torchpe/train/config"
 )
 
-// opening begins the page of a task: a sentence on what the runs show, and a table of the encodings, the
-// best first.
+// opening begins the page of a task with a sentence on the results of the runs, and a table of the encodings,
+// the best first.
 type opening struct {
 	id, title string
 	of        source
-	what      string        // the error in a sentence; "" of accuracies
-	columns   []item.Column // the first decides
+	what      string        // the error in a sentence; "" for accuracies
+	columns   []item.Column // the first one ranks
 }
 
 func openings() (all []spec) {
@@ -42,7 +42,7 @@ func openings() (all []spec) {
 	return all
 }
 
-// anyPuzzles returns the groups of the paper's variant, else of all variants.
+// anyPuzzles returns the groups of the paper's variant, or else of all variants.
 func anyPuzzles(s *Study) []cohort.Group {
 	if main := mainGroups(s); main != nil {
 		return main
@@ -91,7 +91,7 @@ func (o opening) make(d *draft) error {
 	return nil
 }
 
-// printedAccuracy returns the validation accuracy that the paper prints of an encoding.
+// printedAccuracy returns the validation accuracy that the paper prints for an encoding.
 func printedAccuracy(label string) (n paper.Number, ok bool) {
 	for _, name := range []string{"1", "A2"} {
 		numbers, _ := paper.Table(name)
@@ -102,8 +102,8 @@ func printedAccuracy(label string) (n paper.Number, ok bool) {
 	return n, false
 }
 
-// accuracySentences say which encoding is best and which is worst, how sure that is, and what the paper has.
-// Models that have not fitted are not compared.
+// accuracySentences says which encoding is best and which is worst, how certain that is, and what the paper
+// prints. It does not compare unfitted models.
 func accuracySentences(d *draft, ranked []cohort.Group) string {
 	const measure = "validation"
 	s := d.study
@@ -111,7 +111,7 @@ func accuracySentences(d *draft, ranked []cohort.Group) string {
 	switch len(fitted) {
 	case 0:
 		return fmt.Sprintf("No encoding has fitted its training puzzles with every seed (training accuracy %s), so "+
-			"that validation accuracy says nothing about generalisation yet: train longer, such as with "+
+			"validation accuracy says nothing about generalisation yet: train longer, for example with "+
 			"--until train=0.99.",
 			s.rangeText(cohort.Group{Models: cohort.ModelsOf(ranked)}, "train"))
 	case 1:
@@ -128,8 +128,8 @@ func accuracySentences(d *draft, ranked []cohort.Group) string {
 		d.Certainty(fitted, measure) + otherSetUp(best, worst)
 }
 
-// otherSetUp says in a sentence in what models on puzzles were trained otherwise than the paper's, and of how many
-// seeds they are; "" where nothing differs.
+// otherSetUp returns a sentence on the differences between the set-up of models on puzzles and the paper's, and
+// on the number of seeds; "" if nothing differs.
 func otherSetUp(groups ...cohort.Group) string {
 	differs := unlikePaper(cohort.ModelsOf(groups))
 	for _, g := range groups {
@@ -144,11 +144,11 @@ func otherSetUp(groups ...cohort.Group) string {
 	return " This is not the paper's set-up: " + strings.Join(differs, ", ") + "."
 }
 
-// published is the SHA-256 of the published puzzles, as checkpoints have it.
+// published is the SHA-256 of the published puzzles, as in checkpoints.
 const published = "c27a8971f32a0ccc940bf4dc940b2084b098b7d66da0f3bdd0a548c76ac62e45"
 
-// unlikePaper lists in what models on puzzles differ from the paper's, which it sets in brackets. It leaves out what
-// items choose models by, and the length of training.
+// unlikePaper lists how models on puzzles differ from the paper's, with the paper's value in brackets. It
+// leaves out the length of training and the settings by which items choose models.
 func unlikePaper(models []cohort.Model) (differs []string) {
 	there, err := config.Preset("lst", "code")
 	if err != nil {
@@ -164,7 +164,7 @@ func unlikePaper(models []cohort.Model) (differs []string) {
 		case len(c.LSTTrain) == 0:
 			own = append(own, "generated puzzles (the paper: published ones)")
 		case m.Run.DataSHA256 != published:
-			own = append(own, "puzzles that are not known to be the published ones")
+			own = append(own, "puzzles that may not be the published ones")
 		}
 		for _, s := range []struct {
 			name        string
@@ -185,7 +185,7 @@ func unlikePaper(models []cohort.Model) (differs []string) {
 }
 
 // printedBeside returns the printed accuracies of one encoding, or of the best and the worst, as the end of a
-// sentence; "" where the paper does not print them all.
+// sentence; "" if the paper does not print all of them.
 func printedBeside(groups ...cohort.Group) string {
 	var means []float64
 	var texts []string

@@ -10,11 +10,10 @@ import (
 )
 
 // A model that has not fitted its training puzzles says nothing about generalisation: it is still learning the
-// task. Figures and tables show training and IID accuracy
-// beside validation, and mark such models.
+// task. Figures and tables show training and IID accuracy beside validation, and mark such models.
 
-// fitNote returns a caption's sentence on which models have fitted, with training and IID
-// accuracies of those that have not. It is empty for masked prediction.
+// fitNote returns a caption sentence on which models have fitted, with training and IID accuracies of those
+// that have not. It is empty for masked prediction.
 func (s *Study) fitNote(models []cohort.Model) string {
 	total := 0
 	for _, m := range models {
@@ -47,7 +46,7 @@ func (s *Study) fitNote(models []cohort.Model) string {
 	}
 	text := fmt.Sprintf(" %s training puzzles (%s).", who, runlog.DefaultCriterion)
 	if rest != nil {
-		text += " Not fitted, marked *, so that their validation accuracy says nothing about " +
+		text += " Not fitted, and marked *, because their validation accuracy says nothing about " +
 			"generalisation: " + strings.Join(rest, "; ") + "."
 	}
 	return text

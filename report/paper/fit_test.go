@@ -36,7 +36,7 @@ func TestFitNote(t *testing.T) {
 	if got, want := fitNote(fine.Models[:1]), " The model has fitted its training puzzles (train=0.99)."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	const rest = " Not fitted, marked *, so that their validation accuracy says nothing about " +
+	const rest = " Not fitted, and marked *, because their validation accuracy says nothing about " +
 		"generalisation: "
 	for want, models := range map[string][]cohort.Model{
 		" 1 of 4 models has fitted its training puzzles (train=0.99)." + rest +
@@ -168,7 +168,7 @@ func TestUnlikeMeasures(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"accuracy under noise of 1 model is not shown: it was measured with other settings than that of most",
+		"accuracy under noise of 1 model is not shown: it was measured with other settings than most",
 		"these encodings differ in more than the encoding: lr 0.0001 (learn-0.2), lr 0.5 (rope)"} {
 		if !slices.Contains(s.Notes, want) {
 			t.Errorf("no %q in the notes %q", want, s.Notes)

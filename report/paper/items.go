@@ -16,7 +16,7 @@ type (
 	panel = item.Panel[*draft]
 )
 
-// plots, flat and squares are rows of plots, of schematics, and of square panels, four in a row.
+// plots, flat and squares make rows of plots, of schematics, and of square panels, four per row.
 
 func plots(panels ...panel) row   { return row{Height: plotHeight, Panels: panels} }
 func flat(panels ...panel) row    { return row{Height: flatHeight, Panels: panels} }
@@ -46,8 +46,8 @@ const (
 	findings = "What these runs say"
 )
 
-// specs lists all items in their order: what the runs say, the paper's figures and tables, some that it
-// lacks, and its claims. A new one is a row here; panels are in panels.go and masked.go.
+// specs lists all items in order: the results of the runs, the paper's figures and tables, some that it lacks,
+// and its claims. A new item is a row here; panels are in panels.go and masked.go.
 func specs() []spec {
 	var all []spec
 	for _, part := range [][]spec{openings(), puzzleItems(), variantItems(), maskedItems(), beyondItems(),
@@ -59,7 +59,7 @@ func specs() []spec {
 	return all
 }
 
-// poolingNote says how attention was compared.
+// poolingNote explains how attention was compared.
 const poolingNote = "Cosine of each block's map of each validation puzzle with that of the 2d-fixed " +
 	"model of the same seed (else of the first), then the mean."
 
@@ -106,7 +106,7 @@ func puzzleItems() []spec {
 			Rows: []row{plots(boxesBySigma("Attention away from the ground truth", "JSD from 2d-fixed (bits)", "jsd"),
 				scatter("Attention and generalisation", "Attention JSD from 2d-fixed (bits)", "jsd", perSigma,
 					onGrid))},
-			Tables: []func(*draft){perModel("Likeness to the ground truth's model", likenessColumns...)},
+			Tables: []func(*draft){perModel("Similarity to the ground-truth model", likenessColumns...)},
 			Caption: "Jensen-Shannon divergence, base 2, of each row of each map from that of the " +
 				"2d-fixed model of the same seed, then the mean.{ρ jsd}{fit}"},
 		{ID: "fig_a11", Section: puzzles, Title: "Figure A11 (A10 in the first version): robustness to noise",
@@ -120,9 +120,9 @@ func puzzleItems() []spec {
 					boxPlot{"Mean over noise", "Validation accuracy", "noise", common, false, true, false}.draw),
 			},
 			Tables: []func(*draft){noiseTable},
-			Caption: "Validation accuracy where Gaussian noise of a standard deviation (amplitude) is " +
-				"added to each token embedding of a trained model; the paper names neither amplitudes " +
-				"nor distribution nor repeats, see docs/paper.md.{fit}"},
+			Caption: "Validation accuracy when Gaussian noise of a standard deviation (amplitude) is " +
+				"added to each token embedding of a trained model; the paper gives neither amplitudes " +
+				"nor distribution nor repeats: see docs/paper.md.{fit}"},
 	}
 }
 
@@ -134,18 +134,18 @@ func fig3() spec {
 			plots(boxesBySigma("Attention near the ground truth", "Cosine with 2d-fixed", "cosine"),
 				scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "cosine", perSigma, onGrid)),
 			flat(drawing("Procrustes distance", "learned PE, E",
-				"turned, mirrored: E R", "less that of 2d-fixed: E R − G", "*min ||E R − G|| over R")),
+				"rotated, reflected: E R", "minus that of 2d-fixed: E R − G", "*min ||E R − G|| over R")),
 			plots(boxesBySigma("Encodings near the ground truth", "Procrustes distance", "procrustes"),
 				scatter("Encodings and generalisation", "Procrustes distance to 2d-fixed", "procrustes", perSigma,
 					onGrid)),
 			plots(boxesBySigma("Encodings near it, whatever their norms", "Procrustes disparity", "disparity"),
 				scatter("Whatever the norms", "Procrustes disparity", "disparity", perSigma, onGrid)),
 		},
-		Tables: []func(*draft){perModel("Likeness to the ground truth's model", likenessColumns...)},
+		Tables: []func(*draft){perModel("Similarity to the ground-truth model", likenessColumns...)},
 		Caption: "Maps: attention of the first model of each encoding, mean over blocks, heads " +
 			"and validation puzzles. " + poolingNote + " The Procrustes distance min ||E R − G|| over " +
-			"orthogonal R grows with σ whatever was learned, as large encodings are far from " +
-			"everything; the disparity, of centred and scaled encodings, does not. Means over " +
+			"orthogonal R grows with σ whatever was learned, because large encodings are far from " +
+			"everything; the disparity of centred and scaled encodings does not. Means over " +
 			"blocks. The paper prints ρ = .96 for the cosine, and −.98 for the distance{likeness}.{fit}"}
 }
 
@@ -168,7 +168,7 @@ func variantItems() []spec {
 				plots(validationBySigma("Generalisation by initial σ")),
 				plots(validationOf("Common encodings", common))},
 			Tables:  []func(*draft){perModel("Accuracy with weight decay")},
-			Caption: "As figures 2 and A10, trained {decay} ({epochs}).{fit}{stopped}"},
+			Caption: "Like figures 2 and A10, trained {decay} ({epochs}).{fit}{stopped}"},
 		{ID: "table_a5", Section: variants, Title: "Table A5: weight decay, by σ",
 			Of: decayedLearned, Lacks: []lack{decayedSigmas}, Tables: []func(*draft){accuracyTable("A5")},
 			Caption: accuracyCaption + " Trained {decay}."},
@@ -179,7 +179,7 @@ func variantItems() []spec {
 	}
 }
 
-// severalHeads is the figure of attention with several heads.
+// severalHeads returns the figure of attention with several heads.
 func severalHeads() spec {
 	it := spec{ID: "fig_a15", Section: variants, Title: "Figure A15 (A14 in the first version): several heads",
 		Of: twoOrFourHeads,
@@ -259,7 +259,7 @@ func fmri(id, title, preset string, level float64, it spec) spec {
 	return it
 }
 
-// puzzlesLacking notes models that none of the runs has.
+// puzzlesLacking notes models that are missing from the runs.
 func puzzlesLacking(what string, flags ...string) lack {
 	return func(d *draft) { d.Lacks(d.study.command(main("fig2")(d.study), flags...), "%s", what) }
 }
@@ -273,17 +273,17 @@ func beyondItems() []spec {
 		{ID: "equal_training", Section: beyond, Title: "Generalisation at equal training accuracy",
 			Of: mainGroups, None: noTraining, Make: (*draft).equalTraining,
 			Caption: "Accuracy on validation puzzles, and on held-out puzzles of the training kind, when training " +
-				"accuracy (the running mean of an epoch) was first at each level, between two records in proportion. " +
-				"How long an encoding took does not matter here. A mean is over the models that came so far, whose " +
-				"number the table has: the right end of a line may be of fewer models than its left.{fit}"},
+				"accuracy (the running mean of an epoch) first reached each level, interpolated between records. " +
+				"How long an encoding took does not matter here. Means are over the models that got this " +
+				"far, whose number is in the table: lines may have fewer models at the right end.{fit}"},
 		lazy(),
-		{ID: "ablation", Section: beyond, Title: "Which undocumented choice carries the effect",
+		{ID: "ablation", Section: beyond, Title: "Which undocumented choice causes the effect",
 			Of: byReading, Lacks: readingsLacking(), Only: (*draft).hasReadings,
 			Rows:   []row{{Height: 2.4, Panels: []panel{readingLines}}},
 			Tables: []func(*draft){readingTable},
-			Caption: "The published code adds a PE of its own at the input of every " +
-				"block, and reads the answer at the last token; the text reads as one PE at the input " +
-				"and the answer at the probe's token. Neither is said to matter. Validation accuracy by " +
+			Caption: "The published code adds a separate PE at the input of every " +
+				"block, and reads the answer at the last token; the text suggests one PE at the input " +
+				"and the answer at the probe's token. The paper does not say that either matters. Validation accuracy by " +
 				"σ in all four readings ({epochs}), all else as in the code.{fit}"},
 		{ID: "iid_ood", Section: beyond, Title: "Held-out puzzles of the same kind, and of another",
 			Of: mainGroups, None: onPuzzles,
@@ -293,9 +293,9 @@ func beyondItems() []spec {
 				plots(accuracyBars("Common encodings", "", "Accuracy", common, cohort.Group.Starred, accuracies))},
 			Tables: []func(*draft){perModel("IID and OOD accuracy")},
 			Caption: "The paper reports training and validation accuracy. A third set in its files, " +
-				"held out from the training puzzles, tells memorising from not generalising to other " +
+				"held out from the training puzzles, separates memorising from not generalising to other " +
 				"puzzles: published values are " + publishedIID() + "{fit}"},
-		{ID: "conditions", Section: beyond, Title: "Accuracy by what a puzzle asks for",
+		{ID: "conditions", Section: beyond, Title: "Accuracy by kind of puzzle",
 			Of: mainGroups, None: onPuzzles,
 			Rows: []row{
 				plots(accuracyBars("Learned encodings", "", "Validation accuracy", besideCommon(exemplars),
@@ -303,15 +303,15 @@ func beyondItems() []spec {
 				plots(accuracyBars("Common encodings", "", "Validation accuracy", common,
 					cohort.Group.Starred, conditionColumns()))},
 			Tables: []func(*draft){perModel("Accuracy by kind of puzzle", conditionColumns()...)},
-			Caption: "Validation accuracy by how many rows and columns must be brought together. " +
+			Caption: "Validation accuracy by the number of rows and columns that must be combined. " +
 				"People (n = 40) reach .967, .870 and .663, and the published models of learn-0.2 .983, " +
 				".935 and .948.{fit}{labels}"},
 		{ID: "maps", Section: beyond, Title: "Maps of the learned positions",
 			None: puzzlesLacking("models with learned encodings"), Make: (*draft).maps,
 			Caption: "The first two principal axes of an encoding (first block, first seed), with the share of " +
-				"variance that each explains.{cells}{nodes by module}{regions}"},
-		{ID: "course", Section: beyond, Title: "The course of learned encodings over training", Of: mapped,
-			None: puzzlesLacking("runs that record their encodings' norm, effective rank or modularity over training"),
+				"variance explained by each.{cells}{nodes by module}{regions}"},
+		{ID: "course", Section: beyond, Title: "Learned encodings over training", Of: mapped,
+			None: puzzlesLacking("runs with records of their encodings' norm, effective rank or modularity"),
 			Rows: []row{plots(from(mainExemplars, course("puzzles", "Puzzles", item.Epochs))),
 				plots(from(nmarLearned, course("network", "Simulated network", item.Steps))),
 				plots(from(fmriLearned, course("fmri", "fMRI", item.Steps)))},
@@ -320,25 +320,25 @@ func beyondItems() []spec {
 	}
 }
 
-// lazy is the figure of how far learned encodings have left their start.
+// lazy returns the figure of how far learned encodings have moved from their start.
 func lazy() spec {
 	const moved, aligned = "pe_moved", "tangent_alignment"
 	return spec{ID: "lazy", Section: beyond, Title: "How far learned encodings move: lazy and rich training",
-		Of: mainLearned, None: puzzlesLacking("runs that record how far their encodings move",
+		Of: mainLearned, None: puzzlesLacking("runs with records of how far their encodings move",
 			"--pe learn --sigma 0.2,1,2 --tangent-puzzles 64"),
 		Rows: []row{
 			{Height: plotHeight, Most: 2, Panels: []panel{motionCourses}},
 			plots(boxesBySigma("Motion by initial σ", motionHeading, moved),
-				boxesBySigma("Tangent kernel by initial σ", "Alignment with the start's", aligned)),
+				boxesBySigma("Tangent kernel by initial σ", "Alignment with the initial one", aligned)),
 			plots(scatter("Motion and generalisation", motionHeading, moved, perSigma, everything),
 				scatter("Kernel and generalisation", "Tangent kernel's alignment", aligned, perSigma, everything)),
 		},
 		Tables: []func(*draft){perModel("Motion of learned encodings", motionColumns()...)},
-		Caption: "A model is lazy where it fits its training data while its weights hardly leave " +
-			"their start: its tangent kernel stays as it was.{motion}{gradient}{table}{kernel}{fit}{stopped}"}
+		Caption: "A model is lazy if it fits its training data while its weights hardly leave " +
+			"their start: its tangent kernel does not change.{motion}{gradient}{table}{kernel}{fit}{stopped}"}
 }
 
-// toeplitz is the figure of Toeplitzness and effective rank.
+// toeplitz returns the figure of Toeplitzness and effective rank.
 func toeplitz() spec {
 	it := spec{ID: "toeplitz", Section: beyond, Title: "Toeplitzness and effective rank", Of: withTables,
 		None: puzzlesLacking("models whose encodings have a table"),
@@ -347,8 +347,8 @@ func toeplitz() spec {
 			item.Column{Measure: "effective_rank", Heading: "effective rank"})},
 		Caption: "Share of the variance of E Eᵀ that a Toeplitz matrix, a function of the " +
 			"distance between two tokens in their order, explains (TISA, section 3.1): 1 for a line " +
-			"of tokens, low where the order in which a model sees them is not theirs. The diagonal " +
-			"alone gives a random table of n tokens and d dimensions about d / (d + n). And the " +
+			"of tokens, low if their order in the model is another. The diagonal " +
+			"alone gives a random table of n tokens and d dimensions about d / (d + n). Also the " +
 			"effective rank of the encodings. Means over blocks. Encodings without a table, such as " +
 			"rope, have neither."}
 	for _, part := range []struct {

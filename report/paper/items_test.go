@@ -106,7 +106,7 @@ func TestCaptionsOfFewPanels(t *testing.T) {
 		synthetic.Run{Task: "fmri", PE: "rope", Seeds: []int{1}, MaskLevel: .9},
 		synthetic.Run{Task: "fmri", PE: "learn", Sigma: 1, Seeds: []int{1}, MaskLevel: .15, Distance: "cosine"})
 	for id, texts := range map[string][]string{ // what it says, and what not
-		"fig1":    {"sees them: on the grid and in the fixed encodings."},
+		"fig1":    {"of the tokens: on the grid and in the fixed encodings."},
 		"fig3":    {"−.98 for the distance.", "here", "ρ cosine"},
 		"fig4":    {"have the nodes in an order drawn by data seed 0.", "Q and C", "Matrices"},
 		"fig5":    {"a strip shows them"},
@@ -116,7 +116,7 @@ func TestCaptionsOfFewPanels(t *testing.T) {
 		"fig_a14": {"90 % of the regions masked in training, 1200 steps.", "Q and C"},
 		"fig_a15": {"Attention with 4 heads", "2 heads"},
 		"course":  {"training: their Frobenius norm", "modularity"},
-		"lazy":    {"as it was. E: the table", "none", "gradient", "2d-fixed", "Alignment", "and validation:"},
+		"lazy":    {"does not change. E: the table", "none", "gradient", "2d-fixed", "Alignment", "and validation:"},
 	} {
 		caption := draftOf(t, s, id).Caption
 		expect.Contains(t, caption, texts[0])

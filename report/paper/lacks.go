@@ -13,27 +13,27 @@ import (
 	"torchpe/train/runlog"
 )
 
-// experiment is one of the paper's: the preset of torchpe sweep that trains all of it, the models
-// of it at hand, and the flags that set it apart.
+// experiment is an experiment of the paper: the preset of torchpe sweep that trains all of it, its available
+// models, and the flags that distinguish it.
 type experiment struct {
 	preset string
-	what   string         // tells the experiment from others, such as " trained by SGD"; may be empty
+	what   string         // distinguishes the experiment, such as " trained by SGD"; may be empty
 	models []cohort.Model // of the experiment
-	like   []cohort.Model // models with the same other settings, which a command copies where models is empty
+	like   []cohort.Model // models with otherwise the same settings, which a command copies if models is empty
 	flags  []string       // besides the encoding
 
-	fidelity string // of puzzles: the reading in which the preset is asked for
+	fidelity string // for puzzles: the reading for the preset
 }
 
 // main returns an experiment on puzzles in the paper's own variant.
 func main(preset string) func(*Study) experiment { return mainAs(preset, "") }
 
-// mainAs returns such an experiment with what tells it from others.
+// mainAs returns the same with the text that distinguishes it from others.
 func mainAs(preset, what string) func(*Study) experiment {
 	return func(s *Study) experiment { return s.variant(preset, what, s.puzzles(nil)) }
 }
 
-// variant returns an experiment on puzzles in another variant, which flags make of the paper's own.
+// variant returns an experiment on puzzles in another variant, given by flags.
 func (s *Study) variant(preset, what string, models []cohort.Model, flags ...string) experiment {
 	like := s.puzzles(nil)
 	if len(like) == 0 {
@@ -61,7 +61,7 @@ func headed(n int) func(*Study) experiment {
 	}
 }
 
-// decayed returns the experiment with weight decay. AdamW's decay is none of Adam's L2.
+// decayed returns the experiment with weight decay. AdamW's decay differs from Adam's L2.
 func decayed(s *Study) experiment {
 	models := cohort.ModelsOf(withDecay(s))
 	optimizer, how := "adamw", fmt.Sprintf(" trained by AdamW with weight decay %g", paper.Decay)
@@ -79,9 +79,9 @@ func maskedBy(preset string, of func(*Study) []cohort.Model, level float64) func
 	}
 }
 
-// command trains models of an experiment as those at hand were trained: with the settings and seeds
-// of some of them, and flags over them. Where there are none it is the paper's preset. A report of
-// the same folder finds what it made.
+// command returns the command that trains models of an experiment like the available ones: with the settings
+// and seeds of some of them, and flags on top. Without such models it is the paper's preset. A report of the
+// same folder finds the new runs.
 func (s *Study) command(e experiment, flags ...string) string {
 	out := " --out " + wording.Quote(filepath.Join(s.Dir, e.preset))
 	from := e.models
@@ -101,7 +101,7 @@ func (s *Study) command(e experiment, flags ...string) string {
 	return strings.Join(append(append(all, e.flags...), "--seeds", s.seedsOf(from)), " ") + out
 }
 
-// seedsOf lists the seeds of the group that has the most.
+// seedsOf lists the seeds of the largest group.
 func (s *Study) seedsOf(models []cohort.Model) string {
 	var most cohort.Group
 	for _, g := range s.groups(models) {
@@ -119,7 +119,7 @@ func (s *Study) seedsOf(models []cohort.Model) string {
 // lack notes what a draft lacks, with the command that makes it.
 type lack = func(*draft)
 
-// sigmas notes the learned encodings that an experiment lacks; none of these means the paper's grid.
+// sigmas notes the learned encodings that an experiment lacks; an empty want means the paper's grid.
 func sigmas(of func(*Study) experiment, want ...float64) lack {
 	if want == nil {
 		want = paper.Sigmas()
@@ -141,7 +141,7 @@ func sigmas(of func(*Study) experiment, want ...float64) lack {
 	}
 }
 
-// encodings notes the encodings that an experiment lacks; none of these means those of Table 1.
+// encodings notes the encodings that an experiment lacks; an empty want means those of Table 1.
 func encodings(of func(*Study) experiment, want ...string) lack {
 	if want == nil {
 		want = paper.Encodings()
@@ -160,14 +160,14 @@ func encodings(of func(*Study) experiment, want ...string) lack {
 	}
 }
 
-// tableOf notes that no run holds the table of a fixed encoding, or shows how others compare with it.
+// tableOf notes that a fixed encoding is missing; what says for what it is needed.
 func tableOf(label, what string) lack {
 	return encodings(mainAs("table1", what), label)
 }
 
 // anyReference notes that there is no model to compare others with, or none that has fitted.
 func anyReference(d *draft) {
-	tableOf(reference, ", which the others are compared with")(d)
+	tableOf(reference, ", with which the others are compared")(d)
 	fittedReference(d)
 }
 

@@ -17,10 +17,10 @@ import (
 	"torchpe/report/table"
 )
 
-// first returns the run that stands for all of the item's where they are the same.
+// first returns the run that represents all runs of the item in what they share.
 func (d *draft) first() *cohort.Run { return d.Groups[0].Models[0].Run }
 
-// errorsByGroup returns the errors of the groups that have some.
+// errorsByGroup returns the errors of the groups that have them.
 func (d *draft) errorsByGroup(measure string) (all [][]float64) {
 	for _, g := range d.Groups {
 		all = append(all, d.study.values(g, measure))
@@ -28,7 +28,7 @@ func (d *draft) errorsByGroup(measure string) (all [][]float64) {
 	return all
 }
 
-// modularityBoxes draws modularity with what chance gives the first model of each encoding.
+// modularityBoxes draws modularity, and modularity by chance for the first model of each encoding.
 func modularityBoxes(d *draft) ([]figure.Panel, error) {
 	groups := d.ByMean(d.Groups, "modularity", false)
 	b := d.Boxes("Modularity of the encodings", "Modularity Q", "modularity", groups)
@@ -41,7 +41,7 @@ func modularityBoxes(d *draft) ([]figure.Panel, error) {
 			item.ChanceNote(b, groups, chances))
 	} else if d.first().Config.Task == "fmri" {
 		d.Lacks("torchpe train --task fmri --data DIR --modules CAB-NP_LABELKEY.txt",
-			"network scores: the runs know no networks")
+			"network scores: the runs have no networks")
 	}
 	return one(b), nil
 }
@@ -51,7 +51,7 @@ func clusteringBoxes(d *draft) ([]figure.Panel, error) {
 		d.ByMean(d.Groups, "modularity", false))), nil
 }
 
-// mseBars draws errors in training and in the test with a share of tokens masked, with those of the
+// mseBars draws errors in training and in the test with a share of tokens masked, beside those of the
 // baselines.
 func mseBars(level string) panel {
 	return func(d *draft) ([]figure.Panel, error) {
@@ -119,14 +119,14 @@ func masking(tokens string, c cohort.Config) figure.Panel {
 	return schematic("Masked prediction", append(texts, "values of the masked")...)
 }
 
-// scoringSchematic draws how networks in encodings are scored.
+// scoringSchematic draws how the modularity of encodings is scored.
 func scoringSchematic(d *draft) ([]figure.Panel, error) {
 	return one(schematic("Modularity", "PEs of two tokens, i and j",
 		distanceText(d)+" distance d, scaled to 0..1", "W = 1 − d",
 		"*Q = 1/l Σ [W(i,j) − k(i) k(j) / l] δ(i,j)")), nil
 }
 
-// networkStrip shows the networks of the regions in the order of the tokens, where the run knows them.
+// networkStrip shows the networks of the regions in the order of the tokens, if the run knows them.
 func networkStrip(d *draft) ([]figure.Panel, error) {
 	p, err := d.first().Probes()
 	if err != nil {
@@ -136,8 +136,8 @@ func networkStrip(d *draft) ([]figure.Panel, error) {
 	if err != nil || t.Labels == nil {
 		return nil, err
 	}
-	d.Texts["strip"] = " The paper draws the networks on the cortex, for which there is no surface here: a strip " +
-		"shows them."
+	d.Texts["strip"] = " The paper draws the networks on the cortex; without a surface, a strip " +
+		"shows them here."
 	return one(figure.Strip{Title: "Networks of the regions, in the order of the tokens",
 		Groups: t.Labels, GroupNames: t.Modules}), nil
 }
@@ -159,7 +159,7 @@ func regionsOf(p *cohort.Probes) (item.Tokens, error) {
 	return item.TokensOf(p, len(modules))
 }
 
-// distanceText names the distance that the runs' network scores are of, in a sentence.
+// distanceText names the distance used by the runs' network scores, for a sentence.
 func distanceText(d *draft) string {
 	return item.Each(cohort.ModelsOf(d.Groups), func(m cohort.Model) string {
 		switch kind, err := m.Run.Distance(); {
@@ -173,13 +173,13 @@ func distanceText(d *draft) string {
 	})
 }
 
-// cosineMatrices draws the cosine similarity of tokens, which the paper shows of the simulated network.
+// cosineMatrices draws the cosine similarity of tokens, which the paper shows for the simulated network.
 func cosineMatrices(d *draft) ([]figure.Panel, error) {
 	matrices, err := d.tokenMatrices("cosine", d.ByMean(d.Groups, "modularity", false),
 		func(_ *cohort.Run, x metrics.Table) ([]float64, error) { return x.Cosines(), nil })
 	var panels []figure.Panel
 	for _, m := range matrices {
-		d.Texts["matrices"] = " Matrices: the cosine similarity of encodings, which the paper shows, nodes ordered " +
+		d.Texts["matrices"] = " Matrices: cosine similarity of encodings, as in the paper, nodes ordered " +
 			"by module."
 		m.Scale, m.Min, m.BarLabel = figure.Diverging, -1, "Cosine"
 		panels = append(panels, m)
@@ -187,7 +187,7 @@ func cosineMatrices(d *draft) ([]figure.Panel, error) {
 	return panels, err
 }
 
-// proximityMatrices draws W, which the network scores are of: 1 less the scaled distance.
+// proximityMatrices draws W, the weights of the network scores: 1 minus the scaled distance.
 func proximityMatrices(d *draft) ([]figure.Panel, error) {
 	matrices, err := d.tokenMatrices("proximity", d.Groups, func(r *cohort.Run, x metrics.Table) ([]float64, error) {
 		kind, err := r.Distance()
@@ -202,9 +202,9 @@ func proximityMatrices(d *draft) ([]figure.Panel, error) {
 		if m.Groups == nil {
 			by = "clusters of the first encoding (average linkage)"
 		}
-		d.Texts["matrices"] = fmt.Sprintf(" Matrices: 1 less the distance of the encodings of two regions, scaled to "+
-			"0..1 over all pairs; regions ordered by %s. The colours span what is off the diagonal, but for its "+
-			"outermost hundredths.", by)
+		d.Texts["matrices"] = fmt.Sprintf(" Matrices: 1 minus the distance between the encodings of two regions, "+
+			"scaled to 0..1 over all pairs; regions ordered by %s. The colours span the values off the "+
+			"diagonal, without the outermost hundredth at each end.", by)
 		m.Scale, m.BarLabel = figure.Sequential, "1 − scaled distance"
 		if low < high {
 			m.Min, m.Max = low, high
@@ -270,10 +270,10 @@ func tokenTicks(order []int) []string {
 // one: by encoding, those of predictions that need no training, and whether the encodings differ.
 func nmarErrors(d *draft) {
 	const level = "0.50"
-	isRaw := !d.first().Config.Masked.ZScore // as the printed error
+	isRaw := !d.first().Config.Masked.ZScore // like the printed error
 	t := table.Table{Title: d.Title, Columns: []table.Column{
 		{Heading: "PE"}, {Heading: "n"}, {Heading: "test MSE, 50 % masked", Name: "test_mse_50", Decimals: 4},
-		{Heading: "less " + item.Text("test_mse/"+level, paper.NMARError), Name: "difference", Decimals: 4},
+		{Heading: "minus " + item.Text("test_mse/"+level, paper.NMARError), Name: "difference", Decimals: 4},
 		{Heading: "F", Decimals: 2}, {Heading: "df"}, {Heading: "p"}}}
 	add := func(label string, mean float64, cells ...table.Cell) { // n, error, "", F, df, p
 		row := append(table.Row{table.Text(label)}, append(cells, make(table.Row, 6-len(cells))...)...)
@@ -296,7 +296,7 @@ func nmarErrors(d *draft) {
 	var test []table.Cell
 	if d.study.areUnlike(d.Groups...) {
 		t.Note = "No F test: the encodings differ in more than the encoding, such as the length of training."
-	} else if f, err := stats.ANOVA(each...); err == nil { // one model of each encoding has none
+	} else if f, err := stats.ANOVA(each...); err == nil { // fails with one model per encoding
 		test = []table.Cell{table.Number(f.Statistic), table.Text(fmt.Sprintf("%g, %g", f.DF, f.DF2)), table.P(f.P)}
 	}
 	ours("all", slices.Concat(each...), test...)

@@ -116,7 +116,7 @@ func lazyNumbers(t *testing.T, w *world) {
 		"Validation accuracy", "levels of σ", all, kernel, valid)
 	w.checkPanels(t, "lazy", append(panels, drawn{title: "Motion by initial σ", y: panels[0].y,
 		marks: boxMarks(all, tick, moved)},
-		drawn{title: "Tangent kernel by initial σ", y: "Alignment with the start's",
+		drawn{title: "Tangent kernel by initial σ", y: "Alignment with the initial one",
 			marks: boxMarks(all, tick, kernel)}, byMotion, byKernel)...)
 	w.checkCaption(t, "lazy", []string{"(" + shortRange(bunch{models: modelsIn(all)}.of(share)) +
 		" at the end)",

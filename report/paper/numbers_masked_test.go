@@ -330,5 +330,5 @@ func fig6Numbers(t *testing.T, w *world) {
 		scoreBoxes(bunches(models)))...)
 	w.checkCaption(t, "fig6", append(w.checkChance(t, "fig6", bunches(models), mirrored),
 		"50 % of the regions masked in training, 1200 steps."),
-		"1 less the distance", "0..1")
+		"1 minus the distance", "0..1")
 }

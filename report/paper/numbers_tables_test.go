@@ -48,7 +48,7 @@ type besidePaper struct {
 }
 
 // besideSheet is the CSV of a table beside the paper's: the mean, SD and n here, and of printed
-// numbers the difference, here less paper, Welch's interval with 15 models there, and of five
+// numbers the difference, here minus paper, Welch's interval with 15 models there, and of five
 // models or more p, corrected by Holm over the rows. fitted are the models that the last column
 // counts; nil stands for those of each quantity, after its columns.
 func besideSheet(t *testing.T, table string, fitted []bunch, quantities ...besidePaper) sheet {
@@ -186,7 +186,7 @@ func table1Numbers(t *testing.T, w *world) {
 	w.checkPanels(t, "table1")
 	difference := pairedTest(named(all, "2d-fixed")[0], named(all, "learn-0.2")[0])
 	w.checkCaption(t, "table1", []string{
-		" 2d-fixed less learn-0.2, paired by seed: " + difference +
+		" 2d-fixed minus learn-0.2, paired by seed: " + difference +
 			" (the paper prints t(13) = .96, p = .35; 15 pairs have 14 degrees of freedom).",
 		"4,000 epochs in the paper and 12 epochs here"})
 	if note := w.drafts["table1"].Tables[0].Note; !strings.Contains(note, "The paper's n is 15") ||

@@ -234,9 +234,9 @@ func scatterPanel(title, x, y, of string, all []bunch, a, b func(seen) float64,
 	rho, p := rankCorrelation(xs, ys)
 	correlation = fmt.Sprintf("Spearman ρ = %s, %s, n = %d %s", short(rho, 2), chanceOf(p), len(xs),
 		of)
-	d.note = fmt.Sprintf("A point: mean of n = %s models; error bars: ±1 SD", fromTo(counts))
+	d.note = fmt.Sprintf("Each point is the mean of n = %s models; error bars: ±1 SD", fromTo(counts))
 	if slices.Min(counts) < 3 {
-		d.note += " where n > 2"
+		d.note += " if n > 2"
 	}
 	d.note += "; " + correlation
 	return d, correlation

@@ -116,7 +116,7 @@ func iidOODNumbers(t *testing.T, w *world) {
 		barPanel("Common encodings", "Accuracy", named(groups, paperOrder...), bunch.starred, of...))
 	// The published result files, whose validation accuracies are those of Table A2.
 	w.checkCaption(t, "iid_ood", []string{".986 for learn-0.2 and .847 for learn-2.0",
-		"are .956 and .377"})
+		"accuracies of .956 and .377"})
 }
 
 func conditionsNumbers(t *testing.T, w *world) {
@@ -142,5 +142,5 @@ func conditionsNumbers(t *testing.T, w *world) {
 	// People's and the published models' are of the published result files.
 	w.checkCaption(t, "conditions", []string{"(n = 40) reach .967, .870 and .663",
 		"learn-0.2 .983, .935 and .948"},
-		"of the 36 generated puzzles labelled 3-vector some 8")
+		"of the 36 generated puzzles labelled 3-vector about 8")
 }

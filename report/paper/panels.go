@@ -22,7 +22,7 @@ func (d *draft) chance() []figure.Reference {
 // one returns a single panel of a row.
 func one(p figure.Panel) []figure.Panel { return []figure.Panel{p} }
 
-// schematic draws boxes with texts; that which starts with * is emphasised.
+// schematic draws boxes with texts; one that starts with * is emphasised.
 func schematic(title string, texts ...string) figure.Panel {
 	s := figure.Schematic{Title: title}
 	for _, text := range texts {
@@ -37,7 +37,7 @@ func drawing(title string, texts ...string) panel {
 	return func(*draft) ([]figure.Panel, error) { return one(schematic(title, texts...)), nil }
 }
 
-// modelSchematic draws what the models are made of.
+// modelSchematic draws the parts of the models.
 func modelSchematic(d *draft) ([]figure.Panel, error) {
 	c := d.Groups[0].Models[0].Run.Config
 	texts := []string{"cells", fmt.Sprintf("embedding, width %d", c.DModel)}
@@ -45,8 +45,8 @@ func modelSchematic(d *draft) ([]figure.Panel, error) {
 	return one(schematic("Model", append(texts, "symbol")...)), nil
 }
 
-// blocksTexts returns the boxes of the PE and the blocks: "+ PE" and "4 blocks: attention, MLP", or one where
-// each block adds it, "4 blocks: + PE, attention, MLP".
+// blocksTexts returns the boxes of the PE and the blocks: "+ PE" and "4 blocks: attention, MLP", or, if each
+// block adds the PE, "4 blocks: + PE, attention, MLP".
 func blocksTexts(c cohort.Config, pe string) []string {
 	attention := "attention"
 	if c.Heads > 1 {
@@ -60,8 +60,8 @@ func blocksTexts(c cohort.Config, pe string) []string {
 	return []string{pe, blocks + attention + ", MLP"}
 }
 
-// sigmaLabel returns a tick of an axis of sigma: "0.2", "1", with the options that tell groups of
-// one sigma apart.
+// sigmaLabel returns the tick of a group on an axis of sigma: "0.2", "1", with the options that distinguish
+// groups of one sigma.
 func sigmaLabel(g cohort.Group) string {
 	text := strconv.FormatFloat(sigma(g), 'f', -1, 64)
 	if _, options, differ := strings.Cut(g.Label, " ("); differ {
@@ -74,7 +74,7 @@ func sigmaLabel(g cohort.Group) string {
 type boxPlot struct {
 	title, yLabel, measure string
 
-	of       selection // whose boxes; nil for all
+	of       selection // the groups to draw; nil for all
 	bySigma  bool      // the ticks are sigmas
 	chance   bool      // with the accuracy of guessing
 	accuracy bool      // with the means of training and IID accuracy beside each box
@@ -86,7 +86,7 @@ func (b boxPlot) draw(d *draft) ([]figure.Panel, error) {
 		groups = b.of(groups)
 	}
 	out := d.Boxes(b.title, b.yLabel, b.measure, groups)
-	if len(out.Groups) < 2 && (b.bySigma || b.chance || b.accuracy) { // a comparison with nothing
+	if len(out.Groups) < 2 && (b.bySigma || b.chance || b.accuracy) { // nothing to compare with
 		return nil, nil
 	}
 	if b.bySigma {
@@ -152,7 +152,7 @@ func (d *draft) courses(name string, x item.Clock, groups []cohort.Group, curves
 	return panels, nil
 }
 
-// accuracyOver draws accuracies of some groups over training, after what the title says of all.
+// accuracyOver draws accuracies of some groups over training. title precedes the title of each panel.
 func accuracyOver(name, title string, of selection) panel {
 	return func(d *draft) ([]figure.Panel, error) {
 		groups := of(d.Groups)
@@ -169,7 +169,7 @@ func accuracyOver(name, title string, of selection) panel {
 	}
 }
 
-// from draws a panel of other groups than the item's, and nothing where there are none.
+// from draws a panel of groups other than the item's, or nothing if there are none.
 func from(of source, draw panel) panel {
 	return func(d *draft) ([]figure.Panel, error) {
 		other := *d
@@ -183,8 +183,8 @@ func from(of source, draw panel) panel {
 }
 
 // scatter draws the mean validation accuracy of groups against the mean of a measure, with their rank
-// correlation over the groups, which is the sentence "ρ measure" of the caption. levels says what the groups
-// are, in the plural. It draws nothing for fewer than two groups that have both.
+// correlation over the groups, which is the sentence "ρ measure" of the caption. levels describes the groups,
+// in the plural. It draws nothing for fewer than two groups that have both measures.
 func scatter(title, xLabel, measure, levels string, of selection) panel {
 	return func(d *draft) ([]figure.Panel, error) {
 		f := figure.Scatter{Title: title, XLabel: xLabel, YLabel: "Validation accuracy"}
@@ -210,17 +210,17 @@ func scatter(title, xLabel, measure, levels string, of selection) panel {
 		}
 		switch n := slices.Max(seeds); {
 		case n == 1:
-			f.Note = "A point: one model"
+			f.Note = "Each point is one model"
 		case n < item.FewestForInterval:
-			f.Note = fmt.Sprintf("A point: mean of n = %s models", wording.Range(seeds))
+			f.Note = fmt.Sprintf("Each point is the mean of n = %s models", wording.Range(seeds))
 		default:
-			f.Note = fmt.Sprintf("A point: mean of n = %s models; error bars: ±1 SD", wording.Range(seeds))
+			f.Note = fmt.Sprintf("Each point is the mean of n = %s models; error bars: ±1 SD", wording.Range(seeds))
 			if slices.Min(seeds) < item.FewestForInterval {
-				f.Note += fmt.Sprintf(" where n > %d", item.FewestForInterval-1)
+				f.Note += fmt.Sprintf(" if n > %d", item.FewestForInterval-1)
 			}
 		}
 		if len(shown) < len(all) {
-			f.Note += "; of several groups of a σ the largest"
+			f.Note += "; the largest group for each σ"
 		}
 		if f.Annotation, _ = correlation(xs, ys, levels); f.Annotation != "" {
 			d.Texts["ρ "+measure] = " " + f.Annotation + "."
@@ -229,7 +229,7 @@ func scatter(title, xLabel, measure, levels string, of selection) panel {
 	}
 }
 
-// bars fills a panel with measures of groups, a bar each.
+// bars fills a panel with measures of groups, one bar each.
 func (d *draft) bars(b figure.Bars, groups []cohort.Group, label func(cohort.Group) string,
 	measures ...item.Column) figure.Bars {
 	for _, g := range groups {
@@ -256,8 +256,8 @@ func accuracyBars(title, xLabel, yLabel string, of selection, label func(cohort.
 	}
 }
 
-// perModel adds the table of a figure's numbers: a row a model, a column a measure. On puzzles validation
-// accuracy never stands without training and IID accuracy.
+// perModel adds the table of a figure's numbers: one row per model, one column per measure. For puzzles,
+// validation accuracy always comes with training and IID accuracy.
 func perModel(title string, columns ...item.Column) func(*draft) {
 	return func(d *draft) { d.AddTable("", d.modelTable(title, columns...)) }
 }
@@ -302,7 +302,7 @@ var (
 		{Measure: "train", Heading: "training accuracy"},
 		{Measure: "iid", Heading: "IID test accuracy"}}
 
-	// likenessColumns measure the likeness of a model and the reference.
+	// likenessColumns holds the measures of similarity between a model and the reference.
 	likenessColumns = []item.Column{{Measure: "cosine", Heading: "attention cosine"},
 		{Measure: "jsd", Heading: "attention JSD (bits)"},
 		{Measure: "procrustes", Heading: "Procrustes distance"},

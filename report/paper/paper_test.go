@@ -222,7 +222,7 @@ func TestBesidePrinted(t *testing.T) {
 	}
 	run := unfitted.Models[0].Run
 	run.DataSHA256, run.Config.Layers, unfitted.Models[0].Member.LR = "other", 1, .01
-	want := []string{"puzzles that are not known to be the published ones", "layers 1 (the paper: 4)",
+	want := []string{"puzzles that may not be the published ones", "layers 1 (the paper: 4)",
 		"lr 0.01 (the paper: 0.0001)"}
 	if got := unlikePaper(unfitted.Models); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

@@ -14,7 +14,7 @@ import (
 	"torchpe/report/table"
 )
 
-// accuracyTable adds the table of that number in the paper: printed accuracies beside ours.
+// accuracyTable adds the paper's table of that number: printed accuracies beside ours.
 func accuracyTable(printed string) func(*draft) {
 	return func(d *draft) {
 		d.addPrinted(printed, part{d.Groups, []item.Column{{Measure: "validation", Heading: "validation"},
@@ -22,7 +22,7 @@ func accuracyTable(printed string) func(*draft) {
 	}
 }
 
-// likenessTable adds the printed likenesses of attention beside ours.
+// likenessTable adds the printed similarities of attention beside ours.
 func likenessTable(d *draft) {
 	d.addPrinted("A3", part{d.Groups, []item.Column{{Measure: "cosine", Heading: "attention cosine"}}})
 }
@@ -44,7 +44,8 @@ func (d *draft) addPrinted(printed string, parts ...part) {
 var accuracyCaption = fmt.Sprintf("Final accuracies, %d,%03d epochs in the paper and {epochs} here.{fit}",
 	paper.Epochs/1000, paper.Epochs%1000)
 
-// part is a part of a table beside printed numbers: groups with measures, whose names are those of the printed ones.
+// part is a part of a table with printed numbers: groups and measures, which have the names of the printed
+// ones.
 type part struct {
 	groups  []cohort.Group
 	columns []item.Column
@@ -53,11 +54,11 @@ type part struct {
 // roundedSD is the largest SD that is printed as .000.
 const roundedSD = 0.0005
 
-// besidePrinted sets the printed numbers of a table of the paper beside ours, a row an encoding of which there
-// are models, those of the paper first: mean and SD of both, n, and, of models in the paper's set-up, the
-// difference with Welch's interval and, of at least item.FewestForP models, Welch's test, corrected for the number
-// of rows (Holm). A measure that the table does not print has mean and n alone. A column of each part counts the
-// models that have fitted. Columns without a number are left out.
+// besidePrinted returns the printed numbers of a table of the paper beside ours, with one row for each encoding
+// that has models, those of the paper first. It has mean and SD of both, n, and, for models in the paper's
+// set-up, the difference with Welch's interval and, for at least item.FewestForP models, Welch's test,
+// corrected for the number of rows (Holm). A measure that the table does not print has only mean and n. A
+// column for each part counts the fitted models. Columns without numbers are left out.
 func (s *Study) besidePrinted(printed string, parts ...part) table.Table {
 	numbers, labels := paper.Table(printed)
 	var ours []cohort.Group
@@ -65,7 +66,7 @@ func (s *Study) besidePrinted(printed string, parts ...part) table.Table {
 		ours = append(ours, p.groups...)
 	}
 	labels = slices.DeleteFunc(slices.Clone(labels), func(label string) bool { return groupNamed(ours, label) == nil })
-	for _, g := range ours { // what the paper lacks follows
+	for _, g := range ours { // encodings that the paper lacks come last
 		if !slices.Contains(labels, g.Label) {
 			labels = append(labels, g.Label)
 		}
@@ -109,11 +110,11 @@ func (s *Study) besidePrinted(printed string, parts ...part) table.Table {
 	t = t.WithoutEmptyColumns()
 	t.Note = fmt.Sprintf("Mean ± SD. The paper's n is %d", len(paper.Seeds()))
 	if differs := unlikePaper(cohort.ModelsOf(ours)); differs != nil {
-		t.Note += fmt.Sprintf("; its set-up is another, so that no difference is given: %s.",
+		t.Note += fmt.Sprintf("; its set-up differs, so no difference is given: %s.",
 			strings.Join(differs, ", "))
 		return t
 	}
-	t.Note += fmt.Sprintf("; a printed SD of .000 is rounded, and counts as %.4f. difference: here less paper, "+
+	t.Note += fmt.Sprintf("; a printed SD of .000 is rounded, and counts as %.4f. difference: here minus paper, "+
 		"with Welch's 95 %% interval; p: Welch's t, two-sided, corrected by Holm over the rows, of %d models or "+
 		"more.", roundedSD, item.FewestForP)
 	return t
@@ -176,7 +177,7 @@ func (s *Study) columns(of item.Column, numbers map[[2]string]paper.Number, labe
 	}, cells
 }
 
-// hereCells are mean ± SD and n of our models, empty for none.
+// hereCells returns mean ± SD and n of our models, empty for none.
 func hereCells(x []float64) []table.Cell {
 	if len(x) == 0 {
 		return make([]table.Cell, 2)
@@ -184,8 +185,7 @@ func hereCells(x []float64) []table.Cell {
 	return []table.Cell{table.MeanSD(stats.Mean(x), stats.SD(x)), table.Count(len(x))}
 }
 
-// correlation says how two measures of groups' means correlate: "Spearman ρ = .96, p < .001, n =
-// 20".
+// correlation describes the correlation of two measures over groups: "Spearman ρ = .96, p < .001, n = 20".
 func correlation(x, y []float64, of string) (text string, rho float64) {
 	test, err := stats.Spearman(x, y)
 	if err != nil {

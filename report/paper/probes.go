@@ -17,20 +17,20 @@ import (
 	"torchpe/report/item"
 )
 
-// reference is the encoding that the others are compared with: the ground truth's arrangement.
+// reference is the encoding with which the others are compared: the true arrangement of the tokens.
 const reference = paper.Truth
 
-// probed holds what the probes tell of a model.
+// probed holds the measures of a model's probes.
 type probed struct {
-	// values has measures by name: "toeplitz_r2" and "effective_rank" of its tables; of puzzles "noise/A"
-	// (accuracy under noise of amplitude A) and their mean "noise"; against the model of the reference
-	// encoding "cosine" and "jsd" of attention, "procrustes", "disparity" and "table_cosine" of tables.
+	// values has measures by name: "toeplitz_r2" and "effective_rank" of its tables; for puzzles "noise/A"
+	// (accuracy under noise of amplitude A) and their mean "noise"; compared with the model of the reference
+	// encoding, "cosine" and "jsd" of attention, and "procrustes", "disparity" and "table_cosine" of tables.
 	// Those of tables are means over blocks.
 	values     map[string]float64
 	amplitudes []float64 // of the noise
 }
 
-// drop hides a measure, and its parts, which are at the amplitudes of noise.
+// drop removes a measure and its parts at each amplitude of noise.
 func (q *probed) drop(measure string) {
 	q.values[measure] = math.NaN()
 	if measure != "noise" {
@@ -42,7 +42,7 @@ func (q *probed) drop(measure string) {
 	q.amplitudes = nil
 }
 
-// value returns a measure of a model's probes, else of its result; NaN where it was not measured.
+// value returns a measure of a model's probes, else of its result, or NaN if it was not measured.
 func (s *Study) value(m cohort.Model, measure string) float64 {
 	if p := s.probed[m.Key()]; p != nil {
 		if v, ok := p.values[measure]; ok {
@@ -52,15 +52,15 @@ func (s *Study) value(m cohort.Model, measure string) float64 {
 	return item.Value(m, measure)
 }
 
-// measured returns a draft that reads what was measured of models, also in their probes.
+// measured returns a draft that reads measures of models, including those of their probes.
 func (s *Study) measured() *item.Draft { return &item.Draft{Measure: s.value} }
 
-// values returns what was measured of a group's models.
+// values returns a measure of a group's models.
 func (s *Study) values(g cohort.Group, measure string) []float64 {
 	return s.measured().Known(g, measure)
 }
 
-// mean returns the mean of what was measured of a group's models; NaN for nothing.
+// mean returns the mean of a measure of a group's models, or NaN if none has it.
 func (s *Study) mean(g cohort.Group, measure string) float64 { return stats.Mean(s.values(g, measure)) }
 
 // readProbes reads the probes of all models once, those of the references first.
@@ -99,20 +99,19 @@ func (s *Study) readProbes() error {
 	return work.Wait()
 }
 
-// referenceModel is a model that others are compared with.
+// referenceModel is a model with which others are compared.
 type referenceModel struct {
 	attention metrics.Attention
 	tables    []metrics.Table // by block
 }
 
-// references holds the reference models of each variant, by seed; the first is that of seeds that
-// have none.
+// references holds the reference models of each variant, by seed, and the first one for seeds that have none.
 type references map[Variant]map[uint64]*referenceModel
 
-// firstSeed is the key of the reference for seeds that have none of their own.
+// firstSeed is the key of the reference for seeds without one.
 const firstSeed = math.MaxUint64
 
-// readReferences reads the models of the reference encoding that have fitted their training puzzles.
+// readReferences reads the fitted models of the reference encoding.
 func (s *Study) readReferences() (references, error) {
 	refs := references{}
 	for _, m := range s.LST {
@@ -147,7 +146,7 @@ func (s *Study) readReferences() (references, error) {
 // of returns the reference of a model, that of its seed if there is one; nil for none.
 func (r references) of(m cohort.Model) *referenceModel {
 	v := variantOf(m)
-	if v.Placement == "" { // an encoding without placement: any reference that is alike otherwise
+	if v.Placement == "" { // an encoding without placement takes any reference that is otherwise alike
 		for _, v.Placement = range []string{"block", "input"} {
 			if r[v] != nil {
 				break
@@ -172,7 +171,7 @@ func tablesOf(p *cohort.Probes, m cohort.Model) (all []metrics.Table, err error)
 	return all, nil
 }
 
-// read measures what the probes tell of a model; ref may be nil.
+// read measures the probes of a model; ref may be nil.
 func (q *probed) read(p *cohort.Probes, m cohort.Model, ref *referenceModel) error {
 	tables, err := tablesOf(p, m)
 	if err != nil {
@@ -180,7 +179,7 @@ func (q *probed) read(p *cohort.Probes, m cohort.Model, ref *referenceModel) err
 	}
 	var toeplitz, ranks []float64
 	for _, t := range tables {
-		// A table of zeros, or of equal rows, has neither rank nor diagonals to speak of.
+		// A table of zeros, or of equal rows, has no rank and no Toeplitzness.
 		if r2, err := metrics.ToeplitzR2(t.Gram(), t.Tokens); err == nil {
 			toeplitz = append(toeplitz, r2)
 		}
@@ -235,7 +234,7 @@ func (q *probed) compareTables(own, ref []metrics.Table) {
 	q.values["table_cosine"] = stats.Mean(cosines)
 }
 
-// plainMean returns the sum over the number; stats.Mean rounds otherwise in the last digit.
+// plainMean returns the sum divided by the number; stats.Mean rounds differently in the last digit.
 func plainMean(x []float64) float64 {
 	sum := 0.0
 	for _, v := range x {

@@ -52,7 +52,7 @@ func attentionMaps(d *draft, shown []cohort.Group) ([]figure.Panel, error) {
 	for i, mean := range means {
 		m := figure.Matrix{Title: shown[i].Starred(), Values: mean, Rows: n, Columns: n, Scale: figure.Sequential,
 			BarLabel: "Attention", XLabel: "Key", YLabel: "Query", Note: "n = 1 model",
-			Max: all[len(all)*98/100]} // one range of colours for all maps, whatever a few cells have
+			Max: all[len(all)*98/100]} // one colour range for all maps, without outliers
 		if slices.Max(mean) > m.Max {
 			m.Note += fmt.Sprintf("; yellow: ≥ %.2g", m.Max)
 		}
@@ -69,8 +69,8 @@ func attentionBySigma(d *draft) ([]figure.Panel, error) {
 	return attentionMaps(d, append(exemplars(d.Groups), groupNamed(mainGroups(d.study), reference)...))
 }
 
-// optimizerBars draws the validation accuracy by SGD beside that by Adam, for each sigma that
-// either has. Of groups of one sigma it takes that with the most models.
+// optimizerBars draws the validation accuracy by SGD beside that by Adam, for each sigma that either has. Of
+// several groups with one sigma it takes the one with the most models.
 func optimizerBars(d *draft) ([]figure.Panel, error) {
 	b := figure.Bars{Title: "SGD and Adam, after training", XLabel: "Initial σ",
 		YLabel: "Validation accuracy", References: d.chance()}
@@ -99,17 +99,15 @@ func optimizerBars(d *draft) ([]figure.Panel, error) {
 	return one(b), nil
 }
 
-// Accuracy under noise on the token embeddings.
-
 func (d *draft) hasNoise() bool { return d.has("noise") }
 
 // noNoise notes that no run has measured accuracy under noise.
 func noNoise(d *draft) {
 	d.Lacks("torchpe sweep figA11 --out "+wording.Quote(filepath.Join(d.study.Dir, "figA11")),
-		"accuracy under noise, which runs measure at their end (not with --noise none)")
+		"accuracy under noise, which runs measure at the end (unless --noise none)")
 }
 
-// amplitudes lists those that models were tested with, in order.
+// amplitudes lists the amplitudes with which models were tested, in order.
 func (d *draft) amplitudes(models ...cohort.Model) (all []float64) {
 	for _, m := range models {
 		for _, a := range d.study.probed[m.Key()].amplitudes {
@@ -152,7 +150,7 @@ func noiseBySigma(d *draft) ([]figure.Panel, error) {
 	return one(heat), nil
 }
 
-// noiseLines draws accuracy against noise of common encodings, or of an only one.
+// noiseLines draws accuracy against noise for common encodings, or for the only group.
 func noiseLines(d *draft) ([]figure.Panel, error) {
 	shown, title := common(d.Groups), "Common encodings"
 	if len(d.Groups) == 1 {

@@ -12,8 +12,8 @@ import (
 	"torchpe/report/cohort"
 )
 
-// Study holds the models that a report shows: those of one base each on puzzles, the network
-// simulation, and fMRI.
+// Study holds the models that a report shows: those of one base each for puzzles, the network simulation, and
+// fMRI.
 type Study struct {
 	*cohort.Found
 	Fidelity string // of the models on puzzles: code or text
@@ -24,9 +24,9 @@ type Study struct {
 	probed map[cohort.ModelKey]*probed
 }
 
-// Read sorts the finished runs found in dir into the paper's experiments. Where there are runs of
-// several sizes of model or data, those with the most models are taken, and Notes names the others.
-// fidelity, code or text, chooses between readings; empty takes that with the most models.
+// Read sorts the finished runs in dir into the paper's experiments. If runs have several model sizes or data
+// sets, it takes those with the most models, and Notes names the others. fidelity, code or text, chooses the
+// reading; if empty, the one with the most models.
 func Read(dir, fidelity string) (*Study, error) {
 	found, err := cohort.Read(dir, func(*cohort.Run) bool { return true })
 	if err != nil {
@@ -70,8 +70,8 @@ func Read(dir, fidelity string) (*Study, error) {
 	return s, nil
 }
 
-// dropUnlike drops a measure of those models on puzzles that took it by other settings than most, as figures
-// compare all of them. A note names it as what.
+// dropUnlike drops a measure of the models on puzzles that took it with other settings than most, because
+// figures compare all of them. what names the measure in a note.
 func (s *Study) dropUnlike(measure, what string) {
 	measured := slices.DeleteFunc(slices.Clone(s.LST),
 		func(m cohort.Model) bool { return math.IsNaN(s.value(m, measure)) })
@@ -80,13 +80,12 @@ func (s *Study) dropUnlike(measure, what string) {
 		s.probed[m.Key()].drop(measure)
 	}
 	if others != nil {
-		s.Note("%s of %s is not shown: it was measured with other settings than that of most", what,
+		s.Note("%s of %s is not shown: it was measured with other settings than most", what,
 			wording.Count(len(others), "model"))
 	}
 }
 
-// commonBase returns the models of the base, and of the fidelity, that has the most, or of the given
-// fidelity.
+// commonBase returns the models of the base with the most models, of the given fidelity if it is not empty.
 func (s *Study) commonBase(what string, models []cohort.Model, fidelity string) ([]cohort.Model, error) {
 	bases, err := cohort.Bases(models)
 	if len(bases) == 0 || err != nil {
@@ -108,7 +107,7 @@ func (s *Study) commonBase(what string, models []cohort.Model, fidelity string) 
 		return nil, nil
 	}
 	for _, b := range bases[1:] {
-		how := "give their folder alone"
+		how := "give only their folder"
 		if b.Fidelity != first.Fidelity {
 			how += ", or --fidelity " + b.Fidelity
 		}
@@ -118,8 +117,8 @@ func (s *Study) commonBase(what string, models []cohort.Model, fidelity string) 
 	return first.Models, nil
 }
 
-// sorted returns models of the common lengths of training, each seed of a configuration once, in the
-// order of encoding, sigma, options and seed.
+// sorted returns the models with the common lengths of training, each seed of a configuration once, ordered by
+// encoding, sigma, options and seed.
 func (s *Study) sorted(models []cohort.Model) ([]cohort.Model, error) {
 	models, err := s.Distinct(models)
 	if err != nil {
@@ -154,9 +153,9 @@ func variantOf(m cohort.Model) Variant {
 		Placement: c.Placement(), ReadOut: c.ReadOut}
 }
 
-// puzzles returns the models on puzzles of the paper's own variant: Adam without weight decay, one head,
-// and where the PE is added and the answer read as in the reading at hand. change, which may be nil,
-// makes another variant of it. An encoding that has no placement belongs to each.
+// puzzles returns the models on puzzles of the paper's own variant: Adam without weight decay, one head, and
+// the placement and read-out of the current reading. change, which may be nil, changes the variant. An encoding
+// without placement belongs to every variant.
 func (s *Study) puzzles(change func(*Variant)) (out []cohort.Model) {
 	v := Variant{Optimizer: "adam", Heads: 1, Placement: "block", ReadOut: "last"}
 	if s.Fidelity == "text" {
@@ -181,12 +180,12 @@ func trainedAt(models []cohort.Model, level float64) []cohort.Model {
 		func(m cohort.Model) bool { return math.Abs(m.Run.Config.Masked.Level-level) > 1e-9 })
 }
 
-// groups returns models by encoding and σ, in the order of the models. A label has in brackets what models
-// of its encoding differ in, but for the length of training.
+// groups returns models by encoding and σ, in the order of the models. A label has in brackets the settings in
+// which models of its encoding differ, without the length of training.
 func (s *Study) groups(models []cohort.Model) []cohort.Group {
 	all, err := cohort.GroupsOfAnyLength(models)
 	if err != nil {
-		panic(err) // Read has had the identities of all models
+		panic(err) // Read has computed all identities
 	}
 	place := map[cohort.ModelKey]int{}
 	for i, m := range models {
@@ -205,7 +204,7 @@ func (s *Study) groups(models []cohort.Model) []cohort.Group {
 	return all
 }
 
-// Groups that items show, and the parts of them that panels show.
+// Groups shown by items, and the parts of them shown by panels.
 
 func mainGroups(s *Study) []cohort.Group  { return s.groups(s.puzzles(nil)) }
 func mainLearned(s *Study) []cohort.Group { return learned(mainGroups(s)) }
@@ -215,8 +214,8 @@ func bySGD(s *Study) []cohort.Group {
 	return s.groups(s.puzzles(func(v *Variant) { v.Optimizer = "sgd" }))
 }
 
-// withDecay returns the models with the paper's weight decay: by AdamW, as in the published code,
-// else by Adam.
+// withDecay returns the models with the paper's weight decay: by AdamW, as in the published code, or else by
+// Adam.
 func withDecay(s *Study) []cohort.Group {
 	for _, optimizer := range []string{"adamw", "adam"} {
 		models := s.puzzles(func(v *Variant) { v.Decay, v.Optimizer = paper.Decay, optimizer })
@@ -234,7 +233,7 @@ func decayedCommon(s *Study) []cohort.Group  { return common(withDecay(s)) }
 func smallSGD(s *Study) []cohort.Group  { return ofOptimizers(bySGD(s)) }
 func smallAdam(s *Study) []cohort.Group { return ofOptimizers(mainGroups(s)) }
 
-// byOptimizer returns the groups of both optimizers; none where there is only one.
+// byOptimizer returns the groups of both optimizers, or none if there is only one.
 func byOptimizer(s *Study) []cohort.Group {
 	sgd, adam := smallSGD(s), smallAdam(s)
 	if sgd == nil || adam == nil {
@@ -260,7 +259,7 @@ func mainExemplars(s *Study) []cohort.Group { return exemplars(mainGroups(s)) }
 func nmarLearned(s *Study) []cohort.Group   { return learned(nmarGroups(s)) }
 func fmriLearned(s *Study) []cohort.Group   { return learned(fmriAt(0.5)(s)) }
 
-// mapped returns the learned groups whose course or map is shown.
+// mapped returns the learned groups with a map or a curve over training.
 func mapped(s *Study) []cohort.Group {
 	return slices.Concat(mainExemplars(s), nmarLearned(s), fmriLearned(s))
 }
@@ -279,7 +278,7 @@ func withTables(s *Study) (out []cohort.Group) {
 
 func everything(all []cohort.Group) []cohort.Group { return all }
 
-// pick returns the groups that are something; nil for none.
+// pick returns the groups for which is is true; nil for none.
 func pick(all []cohort.Group, is func(cohort.Group) bool) (out []cohort.Group) {
 	for _, g := range all {
 		if is(g) {
@@ -289,7 +288,7 @@ func pick(all []cohort.Group, is func(cohort.Group) bool) (out []cohort.Group) {
 	return out
 }
 
-// sigma returns the σ of a group; -1 where its encoding has none.
+// sigma returns the σ of a group; -1 if its encoding has none.
 func sigma(g cohort.Group) float64 { return g.Models[0].Sigma() }
 
 // learned returns the groups of the paper's learned encoding, by sigma.
@@ -297,8 +296,8 @@ func learned(all []cohort.Group) []cohort.Group {
 	return pick(all, func(g cohort.Group) bool { return sigma(g) >= 0 && g.Models[0].Run.Config.PE == "learn" })
 }
 
-// onGrid returns the groups of the paper's main grid of sigma, 0.1 to 2 in tenths, over which it
-// correlates; those of its study of optimizers are smaller.
+// onGrid returns the groups of the paper's main grid of sigma, 0.1 to 2 in tenths, on which its correlations
+// are computed; the sigmas of its study of optimizers are smaller.
 func onGrid(all []cohort.Group) []cohort.Group {
 	return pick(all, func(g cohort.Group) bool {
 		tenths := 10 * sigma(g)
@@ -311,8 +310,8 @@ func ofOptimizers(all []cohort.Group) []cohort.Group {
 	return pick(learned(all), func(g cohort.Group) bool { return slices.Contains(paper.OptimizerSigmas(), sigma(g)) })
 }
 
-// common returns the groups of the paper's common encodings and learn-0.2, in its order, then other
-// encodings than learned ones; nil where all are learned.
+// common returns the groups of the paper's common encodings and learn-0.2, in its order, then other encodings
+// except learned ones; nil if all are learned.
 func common(all []cohort.Group) []cohort.Group {
 	order := paper.Encodings()
 	place := func(g cohort.Group) int {
@@ -329,7 +328,7 @@ func common(all []cohort.Group) []cohort.Group {
 	return nil
 }
 
-// besideCommon returns some learned groups; nil for one alone that the common ones have, too.
+// besideCommon returns some learned groups, or nil for a single one that is also among the common ones.
 func besideCommon(of selection) selection {
 	return func(all []cohort.Group) []cohort.Group {
 		out := of(all)
@@ -340,8 +339,7 @@ func besideCommon(of selection) selection {
 	}
 }
 
-// exemplars returns, of the learned groups, those nearest to a small, a middle and a large sigma of the
-// paper's.
+// exemplars returns the learned groups closest to a small, a middle and a large sigma of the paper.
 func exemplars(all []cohort.Group) (out []cohort.Group) {
 	all = learned(all)
 	if len(all) == 0 {
@@ -358,8 +356,8 @@ func exemplars(all []cohort.Group) (out []cohort.Group) {
 	return out
 }
 
-// largestBySigma returns, of groups in the order of sigma, that with the most models of each sigma, the
-// first of several such: models that differ in more than their seeds are in no mean together.
+// largestBySigma returns, for each sigma, the group with the most models, or the first of several: models that
+// differ in more than their seeds are not averaged. Groups are ordered by sigma.
 func largestBySigma(all []cohort.Group) (out []cohort.Group) {
 	for _, g := range all {
 		n := len(out)
@@ -373,12 +371,12 @@ func largestBySigma(all []cohort.Group) (out []cohort.Group) {
 	return out
 }
 
-// groupNamed returns the group of that label, if there is one.
+// groupNamed returns the group with a label, if there is one.
 func groupNamed(all []cohort.Group, label string) []cohort.Group {
 	return pick(all, func(g cohort.Group) bool { return g.Label == label })
 }
 
-// withoutReference leaves out the encoding that the others are compared with.
+// withoutReference leaves out the reference encoding.
 func withoutReference(all []cohort.Group) []cohort.Group {
 	return pick(all, func(g cohort.Group) bool { return g.Label != reference })
 }

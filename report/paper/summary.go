@@ -15,7 +15,7 @@ import (
 	"torchpe/report/table"
 )
 
-// claims lists the paper's claims with what the runs show.
+// claims lists the paper's claims with the results of the runs.
 func (s *Study) claims() []claim {
 	return slices.Concat(s.puzzleClaims(), s.likenessClaims(), s.variantClaims(), s.maskedClaims())
 }
@@ -35,7 +35,7 @@ func (s *Study) addAbsent(d *document.Document) {
 	}
 }
 
-// summary sets the paper's claims, in its words, beside what the runs show, where there are runs.
+// summary adds a table of the paper's claims, in its words, that have runs, with the results of the runs.
 func (d *draft) summary() error {
 	s := d.study
 	t := table.Table{Title: d.Title, Columns: table.Columns("claim", "printed", "here", "test", "n", "verdict")}
@@ -51,9 +51,9 @@ func (d *draft) summary() error {
 	if s.Fidelity != "" {
 		fidelity = fmt.Sprintf(" Puzzles in the reading of the paper's %s.", s.Fidelity)
 	}
-	t.Note = fmt.Sprintf("Mean ± SD over models. A difference is \"%s\" where the 95 %% "+
+	t.Note = fmt.Sprintf("Mean ± SD over models. A difference is \"%s\" if the 95 %% "+
 		"interval of the difference, paired by seed, excludes 0 in the claimed direction, "+
-		"\"%s\" where it does in the other; a number where %d models or more have it in their "+
+		"\"%s\" if it does so in the other; a number if at least %d models have it in their "+
 		"interval; a correlation by its sign, with p < .05. \"%s\": too few models, or some that "+
 		"have not fitted their training puzzles (*).", reproduced, notReproduced, item.FewestForP,
 		wording.Capital(cannotBeTold))
@@ -64,7 +64,7 @@ func (d *draft) summary() error {
 	return nil
 }
 
-// printed writes a printed mean with its encoding: "learn-0.2: .956 ± .039".
+// printed formats a printed mean with its encoding: "learn-0.2: .956 ± .039".
 func printed(table, pe, quantity string) string {
 	numbers, _ := paper.Table(table)
 	n := numbers[[2]string{pe, quantity}]
@@ -93,7 +93,7 @@ func (s *Study) puzzleClaims() []claim {
 	}
 }
 
-// converged says which encodings have fitted.
+// converged lists which encodings have fitted.
 func (s *Study) converged(all []cohort.Group) finding {
 	if len(all) == 0 {
 		return absent
@@ -109,7 +109,7 @@ func (s *Study) converged(all []cohort.Group) finding {
 		}
 	}
 	for _, label := range paper.Encodings() {
-		if groupNamed(all, label) == nil { // the claim is on all of them
+		if groupNamed(all, label) == nil { // the claim is about all of them
 			f.verdict = cannotBeTold
 		}
 	}
@@ -126,7 +126,7 @@ func (s *Study) likenessClaims() []claim {
 			s.correlate(trend{1, perSigma, "cosine", "validation"}, grid)},
 		{paper.DistancePredicts, "ρ = −0.98, p < 0.0001",
 			s.correlate(trend{-1, perSigma, "procrustes", "validation"}, grid)},
-		{"[the same, whatever the norms: Procrustes disparity]", "–",
+		{"[the same independent of norms: Procrustes disparity]", "–",
 			s.correlate(trend{-1, perSigma, "disparity", "validation"}, grid)},
 		{"the 2d-fixed and 1d-fixed PEs are highly similar by design (the baseline cosine similarity between " +
 			"the two schemes is 0.72)", fmt.Sprintf("%.2f", paper.FixedCosine),
@@ -137,8 +137,8 @@ func (s *Study) likenessClaims() []claim {
 	}
 }
 
-// fixedCosine returns the cosine of the tables of 1d-fixed and 2d-fixed, which depends on the width
-// of the model alone.
+// fixedCosine returns the cosine of the tables of 1d-fixed and 2d-fixed, which depends only on the width of the
+// model.
 func (s *Study) fixedCosine(g []cohort.Group) finding {
 	if g == nil || math.IsNaN(s.mean(g[0], "table_cosine")) {
 		return absent
@@ -163,7 +163,7 @@ func (s *Study) startCosine(g []cohort.Group) finding {
 	return s.meanAgainst(g, paper.StartCosine, "pe_start_cosine", s.meanText(g[0], "pe_start_cosine"))
 }
 
-// variantClaims returns the claims on optimizers, weight decay and noise.
+// variantClaims returns the claims about optimizers, weight decay and noise.
 func (s *Study) variantClaims() []claim {
 	indistinct := s.compare(comparison{high: reference, low: "learn-0.2", measure: "validation", isPuzzle: true},
 		withDecay(s))
@@ -192,23 +192,23 @@ func labelled(g []cohort.Group, label string) []cohort.Group {
 	return g
 }
 
-// maskedClaims returns the claims of section 3.4 and appendix A.4. They are on the paper's encodings:
-// others do not count.
+// maskedClaims returns the claims of section 3.4 and appendix A.4. They are about the paper's encodings; others
+// do not count.
 func (s *Study) maskedClaims() []claim {
 	isOfPaper := func(g cohort.Group) bool { return slices.Contains(paper.MaskedEncodings(), g.Label) }
 	network, brain := pick(nmarGroups(s), isOfPaper), pick(fmriAt(0.5)(s), isOfPaper)
 	const trainMSE, testMSE = "train_mse", "test_mse/" + paper.TestLevel
 	small := []string{"learn-0.1", "learn-0.2"}
 	return []claim{
-		{"[simulated network] " + paper.NetworkFound, "modularity Q, in a figure alone",
+		{"[simulated network] " + paper.NetworkFound, "modularity Q, only in a figure",
 			s.ranksFirst(learned(network), "modularity", false, small...)},
-		{"[human fMRI] " + paper.BestErrors + " [validation: MSE, 90 % masked]", "in a figure alone",
+		{"[human fMRI] " + paper.BestErrors + " [validation: MSE, 90 % masked]", "only in a figure",
 			s.ranksFirst(brain, testMSE, true, small...)},
-		{"[the same in training]", "in a figure alone", s.ranksFirst(brain, trainMSE, true, small...)},
+		{"[the same in training]", "only in a figure", s.ranksFirst(brain, trainMSE, true, small...)},
 		{"relative PEs fared the worst, followed by absolute 1d-fixed and random PEs",
-			"in a figure alone", s.ranksFirst(brain, testMSE, false, "relative")},
-		{paper.NetworksHighest + " [modularity]", "in a figure alone",
+			"only in a figure", s.ranksFirst(brain, testMSE, false, "relative")},
+		{paper.NetworksHighest + " [modularity]", "only in a figure",
 			s.ranksFirst(learned(brain), "modularity", false, small...)},
-		{"[segregation]", "in a figure alone", s.ranksFirst(learned(brain), "clustering", false, small...)},
+		{"[segregation]", "only in a figure", s.ranksFirst(learned(brain), "clustering", false, small...)},
 	}
 }

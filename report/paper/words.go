@@ -12,7 +12,7 @@ import (
 	"torchpe/report/item"
 )
 
-// words are the texts for which names in braces stand in captions, of the models of an item.
+// words maps names in braces in captions to texts about the models of an item.
 var words = item.Words[*draft]{
 	"epochs":  func(d *draft) string { return cohort.LengthText(cohort.ModelsOf(d.Groups)) },
 	"fit":     func(d *draft) string { return d.study.fitNote(cohort.ModelsOf(d.Groups)) },
@@ -33,7 +33,7 @@ var words = item.Words[*draft]{
 	"order":   orderText, "source": sourceText, "z-scored": zScoredText, "anova": anovaText,
 }
 
-// truthTest returns the test of the reference against learn-0.2, beside the printed one.
+// truthTest returns the test of the reference against learn-0.2, and the printed one.
 func truthTest(d *draft) string {
 	of := d.study.compare(comparison{high: reference, low: paper.Learned, measure: "validation", isPuzzle: true},
 		mainGroups(d.study))
@@ -41,12 +41,12 @@ func truthTest(d *draft) string {
 		return ""
 	}
 	printed := paper.TruthTest()
-	return fmt.Sprintf(" %s less %s, paired by seed: %s (the paper prints t(%d) = %s, p = %s; "+
+	return fmt.Sprintf(" %s minus %s, paired by seed: %s (the paper prints t(%d) = %s, p = %s; "+
 		"15 pairs have 14 degrees of freedom).", paper.Truth, paper.Learned, of.test,
 		printed.DF, item.Decimals(printed.T, 2), item.Decimals(printed.P, 2))
 }
 
-// headsText says how many heads models have.
+// headsText describes the numbers of heads.
 func headsText(d *draft) string {
 	var names []string
 	for _, n := range []int{2, 4} {
@@ -57,7 +57,7 @@ func headsText(d *draft) string {
 	return strings.Join(names, " and ")
 }
 
-// likenessText lists the correlations of the likeness to the ground truth's model beside the printed ones.
+// likenessText lists the correlations of the similarity to the ground-truth model beside the printed ones.
 func likenessText(d *draft) string {
 	var parts []string
 	for _, c := range []struct{ what, measure string }{{"cosine", "cosine"}, {"distance", "procrustes"},
@@ -72,10 +72,10 @@ func likenessText(d *draft) string {
 	return "; here, " + strings.Join(parts, "; ")
 }
 
-// rho returns the correlation that a panel shows of a measure; "" where none does.
+// rho returns the correlation that a panel shows for a measure; "" if none does.
 func (d *draft) rho(measure string) string { return strings.Trim(d.Texts["ρ "+measure], " .") }
 
-// motionText, gradientText, tableText and kernelText say what the panels of lazy training show.
+// motionText, gradientText, tableText and kernelText explain the panels of lazy training.
 func motionText(d *draft) string {
 	text := " E: the table of the PE, E₀ at its start; means over blocks."
 	if rho := d.rho("pe_moved"); rho != "" {
@@ -97,7 +97,7 @@ func tableText(d *draft) string {
 	if !d.has("pe_disparity") {
 		return ""
 	}
-	return " Disparity (Procrustes, whatever the norms) and cosine are with the table of 2d-fixed."
+	return " Disparity (Procrustes, independent of norms) and cosine are with the table of 2d-fixed."
 }
 
 func kernelText(d *draft) string {
@@ -112,7 +112,7 @@ func kernelText(d *draft) string {
 	return text
 }
 
-// courseText names what the panels of the course of training show.
+// courseText names the measures in the panels over training.
 func courseText(d *draft) string {
 	text := "their Frobenius norm and effective rank (exp of the entropy of the singular values)"
 	if d.has("modularity") {
@@ -121,16 +121,16 @@ func courseText(d *draft) string {
 	return text
 }
 
-// labelsText says where accuracies are by the labels of puzzles.
+// labelsText notes accuracies that are by the labels of puzzles.
 func labelsText(d *draft) string {
 	if !slices.ContainsFunc(cohort.ModelsOf(d.Groups), item.HasLabelsAlone) {
 		return ""
 	}
-	return " Some runs are of an earlier torchpe and shown by the puzzles' labels: of the 36 " +
-		"generated puzzles labelled 3-vector some 8 need two lines only."
+	return " Some runs are from an earlier torchpe and shown by the puzzles' labels: of the 36 " +
+		"generated puzzles labelled 3-vector about 8 need only two rows or columns."
 }
 
-// orderText says in which order models have the nodes of the simulated network.
+// orderText describes the order of the nodes of the simulated network in the models.
 func orderText(d *draft) string {
 	if d.first().Config.Masked.NMAR.Order == "" {
 		return "module by module, so that a fixed line (1d-fixed) is modular without having learned it"
@@ -142,21 +142,21 @@ func sourceText(d *draft) string {
 	if strings.Contains(string(d.first().Config.JSON), `"files":{`) {
 		return "the files named in the runs"
 	}
-	return "the surrogate, made-up series of known networks"
+	return "the surrogate (simulated series with known networks)"
 }
 
 func zScoredText(d *draft) string {
 	if !d.first().Config.Masked.ZScore {
 		return ""
 	}
-	return " The series are z-scored here, so that these are shares of a node's variance: the " +
-		"printed error is that of raw series."
+	return " The series are z-scored here, so these errors are shares of a node's variance; the " +
+		"printed error is for raw series."
 }
 
-// anovaText returns the test of whether errors differ between encodings, beside the printed one.
+// anovaText returns the test of whether errors differ between encodings, and the printed one.
 func anovaText(d *draft) string {
 	test, err := stats.ANOVA(d.errorsByGroup("test_mse/0.50")...)
-	if err != nil || d.study.areUnlike(d.Groups...) { // one model of each encoding has none
+	if err != nil || d.study.areUnlike(d.Groups...) { // fails with one model per encoding
 		return ""
 	}
 	return fmt.Sprintf(" Test MSE by encoding: F(%g, %g) = %.2f, %s (the paper prints "+

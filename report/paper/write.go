@@ -18,7 +18,7 @@ import (
 	"torchpe/report/page"
 )
 
-// Written says what a report has, and lacks.
+// Written lists what a report contains and lacks.
 type Written struct {
 	document.Written
 	Missing []MissingItem
@@ -30,11 +30,11 @@ type MissingItem struct {
 	page.Result
 }
 
-// Write makes the report of a study in dir: each figure as PDF, SVG and PNG with its numbers as
-// CSV, each table as CSV, LaTeX, Markdown, HTML and JSON, index.html with all of it, and
-// report.json, which says what there is and what is missing.
+// Write makes the report of a study in dir: each figure as PDF, SVG and PNG with its numbers as CSV, each table
+// as CSV, LaTeX, Markdown, HTML and JSON, index.html with all of it, and report.json, which lists what exists
+// and what is missing.
 func (s *Study) Write(dir string) (w Written, err error) {
-	to, err := document.Open(dir, "Learning positional encodings") // before the work
+	to, err := document.Open(dir, "Learning positional encodings") // first, because it may fail
 	if err != nil {
 		return w, err
 	}
@@ -75,7 +75,7 @@ type listedItem struct {
 	Files   []string `json:"files"`
 }
 
-// addRuns lists the runs that are shown, with links to their directories from that of the page.
+// addRuns lists the runs shown, with links to their directories relative to that of the page.
 func (s *Study) addRuns(d *document.Document, dir string) {
 	for _, part := range []struct {
 		title  string
@@ -103,7 +103,7 @@ func (s *Study) addRuns(d *document.Document, dir string) {
 	}
 }
 
-// relative returns the path with slashes that leads from one directory to another.
+// relative returns the path with slashes from one directory to another.
 func relative(from, to string) (string, error) {
 	a, errA := filepath.Abs(from)
 	b, errB := filepath.Abs(to)
