@@ -18,7 +18,7 @@ const olmo = `{"model_type": "olmo3", "num_hidden_layers": 8, "hidden_size": 256
 func TestPECheckModel(t *testing.T) {
 	dir := put(t, map[string]string{"config.json": olmo})
 	says(t, dir, "pe check --model config.json", 0, "0-2, 4-6       rope(base=500000) ",
-		"layer_types is not there", "the same here: --pe 'rope(base=500000)*3,rope-yarn(")
+		"layer_types is missing", "the same here: --pe 'rope(base=500000)*3,rope-yarn(")
 	var model struct {
 		Type   string `json:"model_type"`
 		Layers []struct{ Window int }
@@ -52,7 +52,7 @@ func TestPECheckModelRefuses(t *testing.T) {
 		"--model wrong.json":                                      "wrong.json: unexpected end",
 		"--model gpt2.json --out a.npz":                           "transformer.wpe.weight of the checkpoint",
 		"--model smollm3.json --layer 3 --out a.npz":              "nope has no table",
-		"--model smollm3.json --layer 3 --against cos.npz":        "layer 3 turns nothing",
+		"--model smollm3.json --layer 3 --against cos.npz":        "layer 3 has no rotation",
 		"--model config.json --layer 9 --against cos.npz":         "layer 9: there are layers",
 		"--out a.npz --against cos.npz":                           "--against and --out exclude each other",
 		"--model config.json --against cos.npz --tolerance -1":    "want a number in [0, 1)",

@@ -107,7 +107,7 @@ func TestPEValuesOfGivenParameters(t *testing.T) {
 	fixed := expect.Must(safetensors.New("pe.fixed", []int{1, 3, 2}, []float32{1, 2, 3, 4, 5, 6}))
 	expect.NoError(t, safetensors.Write(filepath.Join(dir, "f.safetensors"), []safetensors.Tensor{fixed}, nil))
 	says(t, dir, "pe values 1d-fixed --layers 1 --tokens 3 --dim 2 --params f.safetensors --out fixed.npy", exitUsage,
-		"--params: pe.fixed is computed from positions and options, and the file has other numbers")
+		"--params: pe.fixed is computed from positions and options, but the file has other numbers")
 	// A check computes them by its flags.
 	says(t, dir, "pe values 1d-fixed --layers 1 --tokens 3 --dim 2 --out own.npy", 0)
 	says(t, dir, "pe check 1d-fixed --layers 1 --against own.npy --params f.safetensors", 0, "follows 1d-fixed")

@@ -227,25 +227,25 @@ func TestCheckConventions(t *testing.T) {
 		{"from 1", "rope-2d", axial(column, row, 1), nil, on3x4, []string{"positions from 1"}},
 		{"", "alibi", slope(func(i, j int) float64 { return float64(i - j) }), nil, "line", nil},
 		{"offset", "alibi", slope(func(i, j int) float64 { return float64(i - j + 1) }), nil, "line", []string{
-			"offset off by one (i - j + 1 for i - j)"}},
+			"offset off by one (i - j + 1 instead of i - j)"}},
 		{"sign", "alibi", slope(func(i, j int) float64 { return float64(j - i) }), nil, "line", []string{
 			"bias with the other sign"}},
 		{"", "relative", shaw(func(i, j int) int { return clip(j - i) }, 0.25), shawFlags, "line", nil},
 		{"offset", "relative", shaw(func(i, j int) int { return clip(j - i + 1) }, 0.25), shawFlags, "line", []string{
-			"offset off by one (i - j - 1 for i - j)"}},
+			"offset off by one (i - j - 1 instead of i - j)"}},
 		{"direction", "relative", shaw(func(i, j int) int { return clip(i - j) }, 0.25), shawFlags, "line", []string{
 			"offset with the other sign (i and j swapped)"}},
 		{"scale and row", "relative", shaw(func(i, j int) int { return (clip(j-i) + 1) % 7 }, 1), shawFlags, "line",
 			[]string{"scale missing (q k without 1/sqrt(Dh))",
-				"offset off by one (row r + 1 of the table for r, wrapped around)"}},
+				"offset off by one (row r + 1 of the table instead of r, wrapped around)"}},
 		{"", "relative-bias", offsets(func(i, j int) int { return i - j + 5 }), nil, "line", nil},
 		{"row", "relative-bias", offsets(func(i, j int) int { return (i - j + 4 + 11) % 11 }), nil, "line", []string{
-			"offset off by one (row r - 1 of the table for r, wrapped around)"}},
+			"offset off by one (row r - 1 of the table instead of r, wrapped around)"}},
 		{"direction", "relative-bias", offsets(func(i, j int) int { return j - i + 5 }), nil, "line", []string{
 			"offset with the other sign (i and j swapped)"}},
 		{"", "swin", swin(0), nil, on3x4, nil},
 		{"row", "swin", swin(1), nil, on3x4, []string{
-			"offset off by one (row r + 1 of the table for r, wrapped around)"}},
+			"offset off by one (row r + 1 of the table instead of r, wrapped around)"}},
 	} {
 		f, err := checked(t, c.scheme, c.arrays, c.options, c.positions)
 		deviates(t, c.scheme+", "+c.about, strings.Join(c.want, "; "), f, err)
@@ -360,13 +360,13 @@ func TestCheckMistakes(t *testing.T) {
 		"q[1 2 0] is NaN":                 {made("q", []int{2, 3, 2}, nanAt(1, 2, 0)), random("q_out", 1, 2, 3, 2)},
 		"q needs queries":                 {random("q_out", 1, 2, 6, 8)},
 		"rope has no table":               {random("table", 1, 6, 8)},
-		"pe.nonsense is no parameter of":  {q, random("pe.nonsense", 1, 2), random("q_out", 1, 2, 6, 8)},
+		"pe.nonsense is not a parameter of":  {q, random("pe.nonsense", 1, 2), random("q_out", 1, 2, 6, 8)},
 		"has no bias: it acts on q and k": {random("bias", 1, 2, 6, 6)},
 	} {
 		expect.Error(t, expect.ErrorOf(checked(t, "rope", arrays, nil, "line")), want)
 	}
 	expect.Error(t, expect.ErrorOf(checked(t, "tisa", []array.Array{random("bias", 1, 2, 6, 6)}, nil, "line")),
-		"trained numbers, which the arrays do not hold")
+		"trained numbers that the arrays lack")
 }
 
 // TestReadGiven: files of a directory are called by their names, and one array without a name by what
@@ -472,7 +472,7 @@ func TestCheckTellsNothing(t *testing.T) {
 		tolerance float64
 		says, not string
 	}{
-		{[]array.Array{zero("q"), zero("q_out")}, 1e-4, "q_out is 0 everywhere, which tells no convention", "none"},
+		{[]array.Array{zero("q"), zero("q_out")}, 1e-4, "q_out is 0 everywhere, which cannot distinguish conventions", "none"},
 		{[]array.Array{random("q", 1, 1, 4, 8), random("q_out", 2, 1, 4, 8)}, 1e9, "", "is 0 everywhere"},
 	} {
 		f, err := checkedWithin(t, c.tolerance, "rope", c.arrays, nil, "line")

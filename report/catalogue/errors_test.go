@@ -99,7 +99,7 @@ func TestCheckErrors(t *testing.T) {
 		{"k the other way", "rope", "",
 			two(right, by(plain, func(i int) float64 { return -float64(i) })),
 			"k rotated in the other direction"},
-		{"exponent", "rope", "", both(by(powers(10000, 8, 32), from(0))), "exponent k/Dh for 2k/Dh"},
+		{"exponent", "rope", "", both(by(powers(10000, 8, 32), from(0))), "exponent k/Dh instead of 2k/Dh"},
 		{"grown base", "rope", "", both(by(powers(10000*math.Pow(8, 16./14), 8, 16), from(0))),
 			"base 107670"},
 		{"three numbers", "rope", "", both(halved(powers(7777, 8, 16), from(3))),
@@ -252,7 +252,7 @@ func TestCheckPlaneErrors(t *testing.T) {
 	}
 	boxes := checkPorts(t, "2x3x5", []portCase{
 		{"right", "rope-3d", "", box(frame, line3, column3), ""},
-		{"order", "rope-3d", "", box(column3, line3, frame), "coordinates 2, 1, 0 in place of 0, 1, 2"},
+		{"order", "rope-3d", "", box(column3, line3, frame), "coordinates 2, 1, 0 instead of 0, 1, 2"},
 		{"centres", "rope-3d", "", box(of(frame, 1, 0.5), of(line3, 1, 0.5), of(column3, 1, 0.5)),
 			"positions half a step further (centres of cells)"},
 	})
@@ -268,7 +268,7 @@ func TestCheckPlaneErrors(t *testing.T) {
 			layoutErrors[4].phrase + "; pairs of rows and columns alternate"},
 		{"centres", "rope-2d", "", blocks(of(column, 1, 0.5), of(row, 1, 0.5)),
 			"positions half a step further (centres of cells)"},
-		{"pixels", "rope-2d", "", blocks(of(column, 16, 0), of(row, 16, 0)), "coordinates times 16 (pixels for cells)"},
+		{"pixels", "rope-2d", "", blocks(of(column, 16, 0), of(row, 16, 0)), "coordinates times 16 (pixels instead of cells)"},
 		{"divided", "rope-2d", "", blocks(of(column, 0.25, 0), of(row, 0.25, 0)), "coordinates divided by 4"},
 		{"from 3", "rope-2d", "", blocks(of(column, 1, 3), of(row, 1, 3)), "positions from 3"},
 		{"the whole head's frequencies", "rope-2d", "", square(column, row),
@@ -348,10 +348,10 @@ func TestCheckTableErrors(t *testing.T) {
 			}
 			return math.Cos(angle)
 		})}, "frequencies rounded to bfloat16"},
-		{"half the exponent", "1d-fixed", "", table(from(0), "", 100), "exponent k/D for 2k/D"},
+		{"half the exponent", "1d-fixed", "", table(from(0), "", 100), "exponent k/D instead of 2k/D"},
 		{"to 1/base", "1d-fixed", "", table(from(0), "", math.Pow(10000, 6./5)),
 			"frequencies down to 1/base (exponent k/(D/2 - 1))"},
-		{"exponent", "1d-fixed", "", []array.Array{columnExponent}, "exponent 2 x column (for 2 floor(column/2))"},
+		{"exponent", "1d-fixed", "", []array.Array{columnExponent}, "exponent 2 x column (instead of 2 floor(column/2))"},
 		{"right", "alibi", "", bias(6, falling(func(h int) float64 { return six[h] })), ""},
 		{"plain", "alibi", "", bias(6, falling(func(h int) float64 { return math.Pow(2, -8*float64(h+1)/6) })),
 			slopeErrors[0].phrase},
@@ -359,10 +359,10 @@ func TestCheckTableErrors(t *testing.T) {
 			slopeErrors[1].phrase},
 		{"sorted", "alibi", "", bias(6, falling(func(h int) float64 { return sorted[h] })), slopeErrors[2].phrase},
 		{"of the authors' code", "alibi", "", bias(6, func(h, _, j int) float64 { return six[h] * float64(j) }),
-			"adds m_h j for -m_h (i - j), the same after the softmax"},
+			"adds m_h j instead of -m_h (i - j), the same after the softmax"},
 		{"of the authors' code, plain", "alibi", "", bias(6, func(h, _, j int) float64 {
 			return math.Pow(2, -8*float64(h+1)/6) * float64(j)
-		}), slopeErrors[0].phrase + "; adds m_h j for -m_h (i - j), the same after the softmax"},
+		}), slopeErrors[0].phrase + "; adds m_h j instead of -m_h (i - j), the same after the softmax"},
 		{"the first key at 0", "sandwich", "", bias(4, func(h, i, j int) float64 {
 			curve := func(d int) (sum float64) {
 				for m := range 64 {
@@ -371,8 +371,8 @@ func TestCheckTableErrors(t *testing.T) {
 				return sum * 4 / (8 * float64(h+1))
 			}
 			return curve(i-j) - curve(i)
-		}), "a constant for each query is added, the same after the softmax"},
-		{"linear buckets", "t5", "", linear, "distances in buckets of one each up to the last, for logarithmic ones"},
+		}), "a constant is added for each query, which the softmax removes"},
+		{"linear buckets", "t5", "", linear, "one bucket per distance up to the last, instead of logarithmic ones"},
 	})
 }
 

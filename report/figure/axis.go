@@ -61,7 +61,7 @@ func (a axis) widened() axis {
 	return a
 }
 
-// covering returns values with the numbers that an axis covers in any case; both 0 for none.
+// covering returns values with the numbers that an axis must cover; both 0 for none.
 func covering(values []float64, numbers [2]float64) []float64 {
 	if numbers == [2]float64{} {
 		return values

@@ -29,7 +29,7 @@ type categoryPlot struct {
 	marks          plotterFunc
 }
 
-// check returns an error for categories that cannot be told apart or drawn.
+// check returns an error for categories that cannot be distinguished or drawn.
 func (o categoryPlot) check() error {
 	if err := o.labels().check("group", len(o.categories)); err != nil {
 		return err
@@ -136,10 +136,9 @@ type categoryLabels struct {
 	lines   [][]string // of each label
 }
 
-// fitCategories chooses the layout of labels. Labels are horizontal where they fit, on one line or
-// broken between words. Otherwise they are turned by 45 or 90 degrees, and some are left out where
-// they are still too dense. Numbers are left out rather than turned. Slanted labels may extend into
-// the space to the left of the data.
+// fitCategories chooses the layout of labels. Labels are horizontal if they fit, on one line or broken between
+// words. Otherwise they are rotated by 45 or 90 degrees, and some are left out if they are still too dense.
+// Numbers are left out rather than rotated. Slanted labels may extend into the space to the left of the data.
 func fitCategories(all []category, width, left vg.Length) categoryLabels {
 	pitch := width / vg.Length(float64(len(all))+0.2)
 	var wide, long vg.Length // width of the longest label without and with its n

@@ -162,7 +162,7 @@ func (m Matrix) frame(side vg.Length) frame {
 		f.left += labelSize * leading
 	}
 	f.columns = widest(smallText, m.ColumnLabels)
-	// Short labels are thinned out before they are turned.
+	// Short labels are thinned out before they are rotated.
 	f.turned = f.columns > 14 && f.columns+3 > side/vg.Length(m.Columns)
 	switch {
 	case len(m.ColumnLabels) > 0 && f.turned:
@@ -248,7 +248,7 @@ func (m Matrix) layout(c draw.Canvas) (l matrixLayout, err error) {
 	}
 	l.legend = drawLegend
 	l.area = m.cells(space, l.frame)
-	// Whether column labels are turned depends on the width of the cells.
+	// Whether column labels are rotated depends on the width of the cells.
 	if again := m.frame(l.area.Size().X); again != l.frame {
 		l.frame = again
 		l.area = m.cells(space, again)

@@ -43,9 +43,9 @@ const (
 // (A, B, C ...) at its upper left. The note of a panel (n, the meaning of a band, missing values) is
 // printed below it. The height of the page follows from its rows, title and note.
 //
-// Compose returns an error that names the panel for bad numbers and for text that does not fit. Tick
-// labels that do not fit are turned or left out. The figure keeps the given slices, so they must not
-// change before it is saved.
+// Compose returns an error that names the panel for bad numbers and for text that does not fit. Tick labels
+// that do not fit are rotated or left out. The figure keeps the given slices, so they must not change before it
+// is saved.
 func Compose(p Page) (*Figure, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("figure: %w", err)

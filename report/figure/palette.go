@@ -106,11 +106,10 @@ func tellApart(styles map[string]lineStyle) {
 	}
 }
 
-// learnRamp holds the colours of learned encodings by σ. Colours in between are interpolated linearly in
-// √σ. The lightness increases over the paper's grid from 0.1 to 2, most from 0.1 to 0.2 and from 0.7 to 1,
-// which are often neighbours in a panel. Below
-// 0.1 and above 2 the hue changes instead, because darker colours differ too little and lighter ones
-// are too pale on white.
+// learnRamp holds the colours of learned encodings by σ. Colours in between are interpolated linearly in √σ.
+// The lightness increases over the paper's grid from 0.1 to 2, most from 0.1 to 0.2 and from 0.7 to 1, which
+// are often neighbours in a panel. Below 0.1 and above 2 the hue changes instead, because darker colours differ
+// too little and lighter ones are too pale on white.
 var learnRamp = []struct {
 	sigma float64
 	color color.NRGBA

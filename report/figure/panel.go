@@ -61,8 +61,8 @@ func checkValues(what string, values []float64) (present int, err error) {
 	return present, nil
 }
 
-// labels returns the label of the i-th mark of a panel, and the label whose colour it takes, if not its
-// own: "learn σ=0.2" for the label "0.2".
+// labels returns the label of the i-th mark of a panel, and the label whose colour it takes if not its own:
+// "learn σ=0.2" for the label "0.2".
 type labels func(i int) (label, colorOf string)
 
 // check returns an error unless n marks, called by a noun, have distinct labels.

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// labelShare is the largest share of the width of a panel that names may take, or of its height if they
-// are turned.
+// labelShare is the largest share of the width of a panel that names may take, or of its height if they are
+// rotated.
 const labelShare = 0.25
 
 // shortenedNote is the note of a panel with shortened names.
