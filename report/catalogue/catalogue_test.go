@@ -186,11 +186,11 @@ func TestGivenParameters(t *testing.T) {
 		}
 	}
 	for want, wrong := range map[string][]array.Array{
-		"pe.c is missing":    given[:2],
-		"want [1 1 2]":       {{Name: "a", Shape: []int{2}, Data: a}},
-		"has members 0 to 1": given[2:],
+		"pe.c is missing":       given[:2],
+		"want [1 1 2]":          {{Name: "a", Shape: []int{2}, Data: a}},
+		"has members 0 to 1":    given[2:],
 		"pe.d is not a paramet": {{Name: "pe.d", Shape: shape, Data: a}},
-		"array has no name":  {{Shape: shape, Data: a}},
+		"array has no name":     {{Shape: shape, Data: a}},
 	} {
 		expect.Error(t, i.Set(wrong, 2), want)
 	}

@@ -351,17 +351,17 @@ func TestCheckUntold(t *testing.T) {
 func TestCheckMistakes(t *testing.T) {
 	q, keys := random("q", 1, 2, 6, 8), random("k", 1, 2, 5, 8)
 	for want, arrays := range map[string][]array.Array{
-		"did you mean \"table\"":          {random("tabel", 1, 3, 4)},
-		"holds nothing to compare":        {q},
-		"N = 5, and another array 6":      {q, keys, random("logits", 1, 2, 6, 6)},
-		"want [H,N,N]":                    {random("bias", 1, 4)},
-		"bias has shape [6 6 2]: want [H": {random("bias", 1, 6, 6, 2)},
-		"it holds no numbers":             {random("bias", 1, 2, 0, 0)},
-		"q[1 2 0] is NaN":                 {made("q", []int{2, 3, 2}, nanAt(1, 2, 0)), random("q_out", 1, 2, 3, 2)},
-		"q needs queries":                 {random("q_out", 1, 2, 6, 8)},
-		"rope has no table":               {random("table", 1, 6, 8)},
-		"pe.nonsense is not a parameter of":  {q, random("pe.nonsense", 1, 2), random("q_out", 1, 2, 6, 8)},
-		"has no bias: it acts on q and k": {random("bias", 1, 2, 6, 6)},
+		"did you mean \"table\"":            {random("tabel", 1, 3, 4)},
+		"holds nothing to compare":          {q},
+		"N = 5, and another array 6":        {q, keys, random("logits", 1, 2, 6, 6)},
+		"want [H,N,N]":                      {random("bias", 1, 4)},
+		"bias has shape [6 6 2]: want [H":   {random("bias", 1, 6, 6, 2)},
+		"it holds no numbers":               {random("bias", 1, 2, 0, 0)},
+		"q[1 2 0] is NaN":                   {made("q", []int{2, 3, 2}, nanAt(1, 2, 0)), random("q_out", 1, 2, 3, 2)},
+		"q needs queries":                   {random("q_out", 1, 2, 6, 8)},
+		"rope has no table":                 {random("table", 1, 6, 8)},
+		"pe.nonsense is not a parameter of": {q, random("pe.nonsense", 1, 2), random("q_out", 1, 2, 6, 8)},
+		"has no bias: it acts on q and k":   {random("bias", 1, 2, 6, 6)},
 	} {
 		expect.Error(t, expect.ErrorOf(checked(t, "rope", arrays, nil, "line")), want)
 	}
