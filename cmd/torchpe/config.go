@@ -125,7 +125,7 @@ func (f *configFlags) apply(base train.Config) (c train.Config, notes []string, 
 	given := f.given()
 	switch {
 	case given["lst"] && (given[config.LSTTrain] || given[config.LSTValidation]):
-		return c, nil, fmt.Errorf("--lst stands for --lst-train and --lst-validation: leave out either it or these")
+		return c, nil, fmt.Errorf("--lst replaces --lst-train and --lst-validation: give it or these")
 	case f.file != "" && given["preset"]:
 		return c, nil, fmt.Errorf("--config and --preset both say where defaults come from: give one of them")
 	case f.file != "" && given["fidelity"] && base.Fidelity != f.values["fidelity"].String():

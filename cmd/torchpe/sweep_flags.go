@@ -35,7 +35,7 @@ func sweepOf(flag string) config.Sweep {
 	return s.Sweep
 }
 
-// isWhole reports whether the text of the flag is one value, of which the last one given counts.
+// isWhole reports whether the text of the flag is one value. If it is given several times, the last one counts.
 func (a *axisFlag) isWhole() bool { return a.how == config.Whole || a.how == config.List }
 
 func (a *axisFlag) String() string { return a.train.DefValue }

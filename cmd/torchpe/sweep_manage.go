@@ -31,7 +31,7 @@ func newSweepStatusCommand() *cobra.Command {
 		Use:   "status DIR",
 		Short: "Show which tasks are done, running, failed, lost or pending",
 		Long: `Show which tasks are done, running, failed, lost or pending, by the files in DIR. If tasks were
-submitted to Slurm, squeue tells which of them wait.
+submitted to Slurm, squeue shows which of them wait.
 
 A task is lost if its worker died without a message. torchpe sweep resume continues it, or, if the
 worker was on another host, torchpe sweep retry --lost. "watch torchpe sweep status DIR" repeats the
@@ -79,7 +79,7 @@ are runs that diverged: they would diverge again.`,
 	}
 	fl := cmd.Flags()
 	failed := fl.Bool("failed", false, "tasks that failed")
-	fl.BoolVar(&f.takeLost, "lost", false, "tasks whose worker on another host is dead")
+	fl.BoolVar(&f.takeLost, "lost", false, "tasks of workers on other hosts whose heartbeat stopped")
 	fresh := fl.Bool("fresh", false, "restart from the first step")
 	f.add(fl)
 	cmd.MarkFlagsOneRequired("failed", "lost")

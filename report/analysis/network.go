@@ -46,7 +46,7 @@ With --permutations N, p is the share of N surrogates that reach Q, (1 + reached
              eigenvectors of one eigenvalue, as on a grid, a random rotation or reflection; the
              same in all columns)
     spin     modules on a sphere that is rotated at random; each keeps its size. If the names of
-             all tokens tell the hemisphere, such as L_V1, each hemisphere has a sphere, and the
+             all tokens show the hemisphere, such as L_V1, each hemisphere has a sphere, and the
              two rotate as mirror images. It needs coordinates
 
 Q of training samples is the modularity of the correlations between their tokens, with negative ones

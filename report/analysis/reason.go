@@ -147,6 +147,6 @@ func negativeWeightsNote(source string, w []float64, n int) string {
 		return ""
 	}
 	return fmt.Sprintf("%s: %s below 0, to %.4g: Q and C are defined for weights of at least 0, and may leave "+
-		"their range if sums in their denominators cancel; weights are used as they are: set negative ones "+
+		"their range if sums in their denominators cancel; weights are used unchanged: set negative ones "+
 		"to 0 if they mean no connection", source, wording.Count(count, "weight"), lowest)
 }

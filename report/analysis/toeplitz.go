@@ -79,7 +79,7 @@ func (o *toeplitzOptions) run(in *Input) (*Report, error) {
 	case o.shuffles < 0:
 		return nil, fmt.Errorf("--shuffles %d: want 0 or more", o.shuffles)
 	case o.shuffles == 0 && in.given("seed"):
-		return nil, fmt.Errorf("--seed %d with --shuffles 0: no order is drawn: leave one of them out", o.seed)
+		return nil, fmt.Errorf("--seed %d with --shuffles 0: no order is drawn: leave out one of them", o.seed)
 	case o.heads < 1:
 		return nil, fmt.Errorf("--heads %d: want at least 1", o.heads)
 	case (o.heads > 1 || o.inOut) && !o.given():

@@ -216,8 +216,8 @@ func (c Check) errorAxes(fit fitted) []axis {
 	}
 	if !hasOption(c.Scheme, "rope-layout") && !hasOption(c.Scheme, "dinov3-layout") {
 		all = append(all, axis{{},
-			byTrial("half-split pairs where the scheme's are interleaved", pairedAs("half")),
-			byTrial("interleaved pairs where the scheme's are half-split", pairedAs("interleaved"))})
+			byTrial("half-split pairs, although the scheme's are interleaved", pairedAs("half")),
+			byTrial("interleaved pairs, although the scheme's are half-split", pairedAs("interleaved"))})
 	}
 	return all
 }

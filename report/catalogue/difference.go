@@ -164,7 +164,7 @@ func masked(v float64) bool { return v <= -1e8 }
 // seen reports whether a number is finite and not masked.
 func seen(v float64) bool { return v-v == 0 && !masked(v) }
 
-// tells reports whether number i of an output and the expected one are both seen.
+// tells reports whether number i of an output and the expected one can both be compared.
 func (c Check) tells(o Output, i int, want float64, reversed bool) bool {
 	return seen(o.Data[i]) && seen(want) && !(c.attention.Causal && c.hidden(o.Kind, i, reversed))
 }

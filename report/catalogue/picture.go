@@ -78,7 +78,7 @@ func (i *Instance) pictures(layer int) ([]picture, error) {
 	return all, nil
 }
 
-// constant reports whether all numbers are the same, none of which is NaN.
+// constant reports whether all numbers are equal and none is NaN.
 func constant(data []float64) bool { return slices.Min(data) == slices.Max(data) }
 
 // response shows the addition of a scheme whose Embed hook depends on the embeddings: to X, or else to
@@ -284,7 +284,7 @@ func numbered(m figure.Matrix) figure.Matrix {
 	return m
 }
 
-// ticks returns n labels, of which about four are round numbers and the others empty.
+// ticks returns n labels: about four round numbers, the others empty.
 func ticks(n int) []string {
 	step := 1
 	for k := 0; n > 5*step; k++ {

@@ -107,7 +107,7 @@ func OfCommonLength(models []Model) (kept []Model, notes []string, err error) {
 		if left[what] == 1 {
 			verb = "is"
 		}
-		notes = append(notes, fmt.Sprintf("%s of %s: give their folder alone", wording.Count(left[what], "model"),
+		notes = append(notes, fmt.Sprintf("%s of %s: give only their folder", wording.Count(left[what], "model"),
 			fmt.Sprintf(what, verb)))
 	}
 	kept, copies, err := Distinct(kept, LengthKeys...)

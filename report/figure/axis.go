@@ -141,7 +141,7 @@ func drawAxes(p *plot.Plot, c draw.Canvas, x axis) (draw.Canvas, error) {
 }
 
 // drawXLabel writes the label of an x axis at the lower edge of c. The label is centred below the data
-// where it fits, and shifted into c where it does not.
+// if it fits, else shifted into c.
 func drawXLabel(c, data draw.Canvas, text string) {
 	width := labelText.width(text)
 	x := max(min((data.Min.X+data.Max.X-width)/2, c.Max.X-width), c.Min.X)

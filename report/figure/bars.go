@@ -193,7 +193,7 @@ func (b barMark) draw(c draw.Canvas, p *plot.Plot) {
 	middle := float64(b.i) - 0.38 + width*(float64(b.k)+0.5)
 	mean, sd := errorBar(values)
 	x0, x1 := trX(middle-0.46*width), trX(middle+0.46*width)
-	if x1-x0 > 26 { // limit the width where there are few bars
+	if x1-x0 > 26 { // limit the width if there are few bars
 		x0, x1 = trX(middle)-13, trX(middle)+13
 	}
 	base, top := trY(0), trY(mean)

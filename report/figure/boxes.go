@@ -55,7 +55,7 @@ var besideShapes = []struct {
 
 const (
 	minBoxValues = 5  // smallest number of values drawn as a box, because quartiles of fewer mislead
-	maxCounted   = 12 // most groups whose labels show n where it differs; else the note gives its range
+	maxCounted   = 12 // most groups whose labels show n if it differs; else the note gives its range
 )
 
 func (b Boxes) heading() string { return b.Title }
@@ -79,7 +79,7 @@ func (b Boxes) check() error {
 }
 
 func (b Boxes) checkGroup(g Group) error {
-	// not in order where one is NaN
+	// false if one is NaN
 	inOrder := func(lo, middle, hi float64) bool { return lo <= middle && middle <= hi }
 	switch ch, i := g.Chance, g.Interval; {
 	case g.Hollow != nil && len(g.Hollow) != len(g.Values) || slices.Contains(g.Hollow, true) && b.HollowNote == "":
@@ -207,7 +207,7 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 			c.DrawGlyph(draw.GlyphStyle{Color: edge, Radius: 1.7, Shape: besideShapes[k].shape}, at)
 		}
 	}
-	few := len(values) < minBoxValues // the dots say all
+	few := len(values) < minBoxValues // the dots suffice
 	c.StrokeLine2(draw.LineStyle{Color: edge, Width: 1.5}, x-half, trY(q[1]), x+half, trY(q[1]))
 	drawDots(c, trX, trY, dots{x: float64(b.i), values: g.Values, hollow: g.Hollow,
 		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge, halo: few, large: few}) // above the median

@@ -77,7 +77,7 @@ func (o categoryPlot) count() {
 	}
 }
 
-// draw returns a note on categories whose names have no room.
+// draw returns a note on categories whose names do not fit.
 func (o categoryPlot) draw(c draw.Canvas) (note string, err error) {
 	right := insertReferences(nil, o.references, o.y)
 	area := draw.Crop(c, 0, 0, 0, -smallSize/2)

@@ -10,14 +10,14 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// labeller places labels beside points, or further away where there is no room, joined to their points by
+// labeller places labels beside points, or further away if there is no space, joined to their points by
 // thin lines.
 type labeller struct {
 	area     vg.Rectangle // bounds of the labels
 	radius   vg.Length    // radius of the points
 	points   []labelledPoint
 	strokes  []segment // lines that labels avoid
-	crossing bool      // allows labels across strokes where there is no other room
+	crossing bool      // allows labels across strokes if there is no other space
 }
 
 // labelledPoint is a point and its label, which may be empty.

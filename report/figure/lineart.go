@@ -125,7 +125,7 @@ func (a lineArt) cutNote(y axis) string {
 	return ""
 }
 
-// name returns the label of a line, with its n where that differs between lines.
+// name returns the label of a line, with its n if that differs between lines.
 func (a lineArt) name(s summary) string {
 	if a.members.lo == a.members.hi {
 		return s.label
@@ -144,7 +144,7 @@ func (a lineArt) endLabels(x, y axis) []endLabel {
 	return insertReferences(labels, a.References, y)
 }
 
-// legend returns a legend of lines and references, used where end labels do not fit.
+// legend returns a legend of lines and references, used if end labels do not fit.
 func (a lineArt) legend() legend {
 	var l legend
 	for _, s := range a.lines {

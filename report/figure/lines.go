@@ -113,7 +113,7 @@ func (s LineSeries) check(logX bool) error {
 func (l Lines) axes(a lineArt) (x, y axis) {
 	var xs []float64
 	values := levels(l.References)
-	isWhole := true // x counts epochs or steps, say
+	isWhole := true // x counts epochs or steps, for example
 	for _, s := range a.lines {
 		xs = append(xs, s.points[0].x, s.points[len(s.points)-1].x)
 		for _, p := range s.points {
@@ -216,7 +216,7 @@ type summary struct {
 	each           []summary   // lines of the members, drawn if there are too few for an SD
 }
 
-// meanPoint is the mean over the members at one x (an epoch, say), with the ends of the band.
+// meanPoint is the mean over the members at one x (such as an epoch), with the ends of the band.
 type meanPoint struct {
 	x, mean, lo, hi float64
 }

@@ -57,7 +57,7 @@ func (m Map) check() error {
 		checkCount("labels", len(m.Labels), "tokens", len(m.XY)), m.grouping().check())
 }
 
-// grouping returns the groups of the tokens, or a single group where none are given.
+// grouping returns the groups of the tokens, or a single group if none are given.
 func (m Map) grouping() grouping {
 	if len(m.Groups) == 0 {
 		return grouping{of: make([]int, len(m.XY))}

@@ -33,7 +33,7 @@ type Matrix struct {
 	Min, Max                float64   // range of the colours; both 0 for automatic. Diverging: -Min = Max
 	BarLabel                string    // label of the colour bar
 	HideBar                 bool      // omits the colour bar, for panels that share one
-	RowLabels, ColumnLabels []string  // none or one each, possibly ""; thinned out where too dense
+	RowLabels, ColumnLabels []string  // none or one each, possibly ""; thinned out if too dense
 	Groups                  []int     // groups of rows (and columns of a square matrix), from 0; or none
 	GroupNames              []string  // entries of the legend; may be empty
 	Note                    string    // below the panel, such as "n = 1 model"; may be empty

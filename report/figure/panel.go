@@ -181,7 +181,7 @@ func checkReferences(references []Reference) error {
 	return nil
 }
 
-// levels returns where the references lie.
+// levels returns the y of the references.
 func levels(references []Reference) []float64 {
 	var all []float64
 	for _, r := range references {

@@ -59,7 +59,7 @@ var (
 	}
 )
 
-// memberColumns are those of memberSettings. They are shown where models differ in them.
+// memberColumns holds the columns of memberSettings. They are shown if models differ in them.
 var memberColumns = func() (all []column) {
 	for _, s := range memberSettings {
 		heading := strings.Replace(strings.ReplaceAll(s.MemberKey(), "_", " "), "pe ", "PE's ", 1)

@@ -205,7 +205,7 @@ func TestSelectRefuses(t *testing.T) {
 		{listing.Query{Where: []string{"pe=learn,sigma"}}, "KEY OP VALUE"},
 		{listing.Query{Where: []string{"=3"}}, "KEY OP VALUE"},
 		{listing.Query{Where: []string{",pe=learn"}}, "KEY OP VALUE"},
-		{listing.Query{Where: []string{"sigma<small"}}, "is no number"},
+		{listing.Query{Where: []string{"sigma<small"}}, "is not a number"},
 		{listing.Query{Sort: "validaton"}, `did you mean "validation"`},
 		{listing.Query{Columns: []string{"sed"}}, `did you mean "seed"`},
 		{listing.Query{Columns: []string{""}}, "is not a column"},

@@ -53,7 +53,7 @@ func Read(dir string) (*Report, error) {
 			r.Models, r.Runs = b.Models, cohort.CountRuns(b.Models)
 			continue
 		}
-		r.Note("%s not shown, such as %s: %s; see torchpe report on that folder alone",
+		r.Note("%s not shown, such as %s: %s; run torchpe report on that folder only",
 			wording.Count(len(b.Models), "model"), b.Models[0].Run.Name, b.Unlike(bases[0]))
 	}
 	if r.Models, err = r.Distinct(r.Models); err != nil {
@@ -119,12 +119,12 @@ func specs() []spec {
 		{ID: "explorer", Make: explore},
 		{ID: "maps", Section: positionsSection, Title: "Maps of the learned positions", Rows: []row{pairs(tokenMaps)},
 			Caption: "The first two principal axes of the learned positions (first block, first seed), with the " +
-				"share of variance explained by each; dots are tokens, coloured by module where modules are " +
+				"share of variance explained by each; dots are tokens, coloured by module if modules are " +
 				"known.{tokens}"},
 		{ID: "similarity", Section: positionsSection, Title: "Similarity of the learned positions",
 			Rows: []row{pairs(similarity)},
 			Caption: "Cosine similarity of the positions of two tokens (first block, first seed), tokens ordered by " +
-				"module where modules are known{clusters}. The colours span the values of all matrices off their " +
+				"module if modules are known{clusters}. The colours span the values of all matrices off their " +
 				"diagonals, which are 1.{tokens}"},
 		{ID: "scores", Section: positionsSection, Title: "Modules in the learned positions", Rows: []row{plots(scores)},
 			Caption: "Modularity Q and clustering C of the learned positions for the known modules, the mean over " +
@@ -132,7 +132,7 @@ func specs() []spec {
 				"the modules.{chance}"},
 		{ID: "attention", Section: "Attention", Title: "Attention between tokens", Make: attention,
 			Caption: "Attention from the token of a row to that of a column: mean over heads and test samples, " +
-				"first seed, tokens ordered by module where modules are known{clusters}.{tokens}"},
+				"first seed, tokens ordered by module if modules are known{clusters}.{tokens}"},
 		{ID: "models", Section: "Runs", Title: "Models", Tables: []func(*draft){modelTable}},
 	}
 	for i := range all {

@@ -104,7 +104,7 @@ func (x Matrix) MarshalJSON() ([]byte, error) {
 	}{x.Label, x.From, x.To, low, high, steps})
 }
 
-// Save writes the page. It leaves out the last matrices where the page would exceed 5 MB, and returns a
+// Save writes the page. It leaves out the last matrices if the page would exceed 5 MB, and returns a
 // note on them in left.
 func (p Explorer) Save(path string) (left string, err error) {
 	n := len(p.Tokens)

@@ -17,7 +17,7 @@ import (
 type Cell struct {
 	kind      kind
 	text      string
-	mark      string  // after the text, for people alone
+	mark      string  // after the text, only for people
 	isWords   bool    // of a text: ours, not a name
 	value, sd float64 // of an interval its ends
 	count     int

@@ -49,7 +49,7 @@ func ParseConditions(text string) ([]Condition, error) {
 			c.glob = glob(value)
 		case "<", "<=", ">", ">=":
 			if _, ok := c.Value.Float(); !ok {
-				return nil, fmt.Errorf("%q: %q is no number; texts are compared with = != ~ !~",
+				return nil, fmt.Errorf("%q: %q is not a number; texts are compared with = != ~ !~",
 					text[h[2]:end], value)
 			}
 		}

@@ -215,7 +215,7 @@ func (s terminalTable) shorten(width int) terminalTable {
 	return s
 }
 
-// shortenTo shortens a text to a width. It cuts names in the middle, because their ends tell them apart, and texts
+// shortenTo shortens a text to a width. It cuts names in the middle, because their ends distinguish them, and texts
 // of several words at the end.
 func shortenTo(s string, width int) string {
 	if widest(s) <= width {

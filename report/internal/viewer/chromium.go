@@ -51,7 +51,7 @@ type Browser struct{ Width int }
 
 // Evaluate opens an HTML file that has a <title>, runs script, the body of an asynchronous
 // JavaScript function, once the page has loaded, and decodes what it returns into result. It returns
-// the errors that the page logged, threw or met in loading images. It skips the test where Chromium
+// the errors that the page logged, threw or met in loading images. It skips the test if Chromium
 // is not installed.
 func (b Browser) Evaluate(t *testing.T, file, script string, result any) (problems []string) {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 const PDF = "\x00file"
 
 // Poppler runs one of poppler's tools (pdftotext, pdffonts, pdfinfo, pdftoppm) on pdf and returns what
-// it prints. It skips the test where the tool is not installed.
+// it prints. It skips the test if the tool is not installed.
 func Poppler(t *testing.T, pdf []byte, tool string, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(tool); err != nil {
