@@ -125,7 +125,7 @@ func TestWhere(t *testing.T) {
 		{"yeer=3", `unknown key "yeer"; did you mean "year"?`},
 		{"year=new", `"year=new": no scheme has this value`},
 		{"causal=maybe", "1d-fixed has causal=no"},
-		{"name>=a", `"a" is no number`},
+		{"name>=a", `"a" is not a number`},
 		{"causal", "want KEY OP VALUE"},
 	} {
 		if got := names(c.condition); got != c.want && (!strings.Contains(c.want, " ") ||
