@@ -38,8 +38,8 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	f.preset = "lst"
 	own.Var(choice{&f.preset, config.Presets()}, "preset", "defaults: "+strings.Join(config.Presets(), ", "))
 	fl.StringVar(&f.file, "config", "", "take a run's config.json instead of a preset")
-	own.StringVar(&f.lst, "lst", "", "folder with the published puzzles, or with those of torchpe data lst generate; "+
-		"stands for --lst-train and --lst-validation [lst]")
+	own.StringVar(&f.lst, "lst", "", "folder with the published puzzles, or those of torchpe data lst generate; "+
+		"replaces --lst-train and --lst-validation [lst]")
 	headFlags(fl, "task")
 	for _, group := range config.Groups() {
 		for _, s := range group.Settings {

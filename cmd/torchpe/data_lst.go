@@ -51,7 +51,7 @@ the same bytes. The default size takes about a second. With many more validation
 grid is dissimilar to all of them, and the command returns an error.
 
 Puzzles of another --side have the same rules and the same share of given cells; isomorphism is not
-checked for them. "torchpe train --lst-side" reads them, and generates such a set without files.`,
+checked for them. "torchpe train --lst-side" reads them, and without files generates such a set.`,
 		Example: `  torchpe data lst generate --out puzzles
   torchpe data lst generate --out puzzles --seed 7 --train 30000
   torchpe data lst generate --out five --side 5`,

@@ -29,7 +29,7 @@ func newDataPositionsCommand() *cobra.Command {
 The file is for --positions, so that encodings of space and coordinates can be compared with learned
 ones.
 
-  gradients  diffusion map of the correlations, as in BrainSpace but with exact eigenvectors
+  gradients  diffusion map of the correlations, as in BrainSpace, with exact eigenvectors
   mds        coordinates of least stress, whose distances approximate 1 - r
 
 Samples that "torchpe train" holds out with the same flags (whole subjects, the end of runs) are not

@@ -50,10 +50,10 @@ are read, NAME.npy as the array NAME. Names of arrays:
   cos, sin             of a rotation, [N,Dh/2], or [N,Dh] with one column per dimension
   x_out, q_out, k_out  x, q and k as the scheme changes them
   logits, weights      of q and k before and after the softmax, [H,N,N]
-  pe.NAME              a trained parameter, as ` + "`torchpe pe values`" + ` has it; or give --params
+  pe.NAME              a trained parameter, named as in ` + "`torchpe pe values`" + `; or give --params
 
-Sizes come from the arrays. Leading axes of length 1 are ignored. Entries that a causal mask hides in
-the arrays (keys after the query, -inf or at most -1e8) are not compared; the output says so for a
+Sizes come from the arrays. Leading axes of length 1 are ignored. If a causal mask in the arrays hides
+all keys after the query (-inf, or -1e8 and less), these are not compared; the output says so for a
 scheme without such a mask. A file with one unnamed array holds the table or the bias of the scheme;
 --what gives it another name.
 
@@ -199,7 +199,7 @@ func (f *checkFlags) runModel(c *call) (r result, err error) {
 		r.files = f.to.holding(func(w io.Writer) error { return writeNPZ(w, arrays) })
 		return r, nil
 	case f.against != "":
-		return f.holdAgainst(model)
+		return f.compareLayer(model)
 	}
 	return result{value: model, print: printf("%v", model)}, nil
 }
@@ -225,8 +225,8 @@ func (f *checkFlags) refuseForModel(c *call) error {
 	return nil
 }
 
-// holdAgainst compares arrays of a port with a layer.
-func (f *checkFlags) holdAgainst(model *catalogue.Checkpoint) (r result, err error) {
+// compareLayer compares arrays of a port with a layer.
+func (f *checkFlags) compareLayer(model *catalogue.Checkpoint) (r result, err error) {
 	layer, err := model.Layer(f.layer)
 	if err != nil {
 		return r, fmt.Errorf("--layer: %w", err)

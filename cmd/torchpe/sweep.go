@@ -39,7 +39,7 @@ func newSweepCommand() *cobra.Command {
 		Short: "Train a grid of configurations; resumable",
 		Long: `Train a grid of configurations, packed into ensembles and run by worker processes.
 
-The grid is a preset (one behind each figure and table of the paper), a YAML file, or flags alone: every
+The grid is a preset (one behind each figure and table of the paper), a YAML file, or only flags: every
 flag of torchpe train takes several values here, separated by commas, or a range from:to:step, and all
 are crossed. Flags replace the values of a preset or a file. --seeds sets the seeds of each
 configuration; --members K makes it K seeds, counting up from the first.

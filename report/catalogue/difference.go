@@ -137,7 +137,7 @@ func (c Check) withRows(o Output, want array.Array, reversed bool) array.Array {
 	for row := 0; row < len(want.Data); row += n {
 		sum, count := 0.0, 0.0
 		for i := row; i < row+n; i++ {
-			if c.tells(o, i, want.Data[i], reversed) {
+			if c.isComparable(o, i, want.Data[i], reversed) {
 				sum, count = sum+o.Data[i]-want.Data[i], count+1
 			}
 		}
@@ -164,8 +164,8 @@ func masked(v float64) bool { return v <= -1e8 }
 // seen reports whether a number is finite and not masked.
 func seen(v float64) bool { return v-v == 0 && !masked(v) }
 
-// tells reports whether number i of an output and the expected one can both be compared.
-func (c Check) tells(o Output, i int, want float64, reversed bool) bool {
+// isComparable reports whether number i of an output and the expected one can both be compared.
+func (c Check) isComparable(o Output, i int, want float64, reversed bool) bool {
 	return seen(o.Data[i]) && seen(want) && !(c.attention.Causal && c.hidden(o.Kind, i, reversed))
 }
 

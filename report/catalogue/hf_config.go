@@ -137,7 +137,7 @@ func addOnce(to *[]string, text string) {
 // has no value and no default.
 func (c *hfConfig) value(names ...string) (float64, bool) {
 	for _, name := range names {
-		if v, there := c.keys[name]; there {
+		if v, ok := c.keys[name]; ok {
 			number, is := c.number(name)
 			if !is && v != nil {
 				c.warn("%s is %v, which is not an ordinary number: it is ignored", name, v)

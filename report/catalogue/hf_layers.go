@@ -241,13 +241,13 @@ func (c *hfConfig) readRotation(l *CheckpointLayer, local bool) error {
 
 // readSections reads which coordinate of a token rotates which pairs (M-RoPE).
 func (c *hfConfig) readSections(r hfRotation, l *CheckpointLayer) {
-	isThree, there := strings.HasPrefix(c.Type, "qwen3_vl"), r.list("mrope_section") != nil
+	isThree, hasSections := strings.HasPrefix(c.Type, "qwen3_vl"), r.list("mrope_section") != nil
 	sections, _ := r.numbers("mrope_section")
-	if !there && isThree {
+	if !hasSections && isThree {
 		sections = "24,20,20"
 		c.note("mrope_section is missing: %s, the default of %s in transformers", sections, c.Type)
 	}
-	if !there && !isThree {
+	if !hasSections && !isThree {
 		return
 	}
 	if l.scheme != "rope" {

@@ -443,7 +443,7 @@ func TestCheckpointHostile(t *testing.T) {
 func TestByTurns(t *testing.T) {
 	for want, of := range map[string]string{"a": "a a a", "a*1,b": "a b a b a", "a*2,b": "a a b a a b a",
 		"a*3,b": "a a a b a", "b,a*2": "b a a b a a", "a*2,b*2": "a a b b a"} {
-		if got := byTurns(strings.Fields(of)); got != want {
+		if got := repeated(strings.Fields(of)); got != want {
 			t.Errorf("%s: %s, want %s", of, got, want)
 		}
 	}

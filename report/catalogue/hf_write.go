@@ -64,9 +64,9 @@ func (l CheckpointLayer) notation() string {
 	return l.scheme + "(" + strings.Join(all, ",") + ")"
 }
 
-// byTurns returns values of layers in the notation of --pe and --window: value*3,other. A single value stands
+// repeated returns values of layers in the notation of --pe and --window: value*3,other. A single value stands
 // for equal ones.
-func byTurns(of []string) string {
+func repeated(of []string) string {
 	period := 1
 	for !slices.Equal(of[period:], of[:len(of)-period]) {
 		period++
@@ -111,14 +111,14 @@ func (c *Checkpoint) findFlags() {
 			layout = " --rope-layout half"
 		}
 	}
-	c.Flags = "--pe '" + byTurns(encodings) + "'"
-	if first := parts[0]; byTurns(encodings) == first.Encoding { // one for all layers
+	c.Flags = "--pe '" + repeated(encodings) + "'"
+	if first := parts[0]; repeated(encodings) == first.Encoding { // one for all layers
 		c.Flags = "--pe " + first.scheme
 		for _, name := range first.written() {
 			c.Flags += " --" + name + " " + first.options[name]
 		}
 	}
-	if text := byTurns(windows); strings.Contains(text, "*") {
+	if text := repeated(windows); strings.Contains(text, "*") {
 		c.Flags += " --window '" + text + "'"
 	} else if text != "0" {
 		c.Flags += " --window " + text

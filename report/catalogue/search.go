@@ -310,7 +310,7 @@ func (c Check) factor(o Output, a array.Array, reversed bool) float64 {
 		return 0
 	}
 	for i, v := range a.Data {
-		if c.tells(o, i, v, reversed) {
+		if c.isComparable(o, i, v, reversed) {
 			product, square = product+v*o.Data[i], square+v*v
 		}
 	}

@@ -86,8 +86,8 @@ func learnSigma(label string) float64 {
 // nearSigma is the largest difference in √σ of two learned encodings whose solid lines are too alike.
 const nearSigma = 0.2
 
-// tellApart gives lines of learned encodings with similar σ different dashes.
-func tellApart(styles map[string]lineStyle) {
+// distinguish gives lines of learned encodings with similar σ different dashes.
+func distinguish(styles map[string]lineStyle) {
 	patterns := [][]vg.Length{solid, dashed, dotted, dashDotted}
 	first, similar := math.Inf(-1), 0 // the smallest √σ of similar lines, and the number of larger ones
 	for _, label := range slices.SortedFunc(maps.Keys(styles), func(a, b string) int {

@@ -94,7 +94,7 @@ func (l labels) styles(n int, areLines bool) []lineStyle {
 	}
 	byOwner := lineStyles(owners)
 	if areLines {
-		tellApart(byOwner)
+		distinguish(byOwner)
 	}
 	byOwner[""] = lineStyle{color: blue}
 	styles := make([]lineStyle, n)

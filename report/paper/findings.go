@@ -150,12 +150,12 @@ const published = "c27a8971f32a0ccc940bf4dc940b2084b098b7d66da0f3bdd0a548c76ac62
 // unlikePaper lists how models on puzzles differ from the paper's, with the paper's value in brackets. It
 // leaves out the length of training and the settings by which items choose models.
 func unlikePaper(models []cohort.Model) (differs []string) {
-	there, err := config.Preset("lst", "code")
+	preset, err := config.Preset("lst", "code")
 	if err != nil {
 		panic(err) // a constant of this program
 	}
 	for _, m := range models {
-		c, rate := m.Run.Config, there.Members[0].LR
+		c, rate := m.Run.Config, preset.Members[0].LR
 		if c.Optimizer == "sgd" {
 			rate = 1e-3
 		}
@@ -167,12 +167,12 @@ func unlikePaper(models []cohort.Model) (differs []string) {
 			own = append(own, "puzzles that may not be the published ones")
 		}
 		for _, s := range []struct {
-			name        string
-			here, there float64
-		}{{"d_model", float64(c.DModel), paper.Width}, {"layers", float64(c.Layers), float64(there.Layers)},
-			{"batch", float64(c.Batch), float64(there.Batch)}, {"lr", m.Member.LR, rate}} {
-			if s.here != s.there {
-				own = append(own, fmt.Sprintf("%s %g (the paper: %g)", s.name, s.here, s.there))
+			name         string
+			ours, theirs float64
+		}{{"d_model", float64(c.DModel), paper.Width}, {"layers", float64(c.Layers), float64(preset.Layers)},
+			{"batch", float64(c.Batch), float64(preset.Batch)}, {"lr", m.Member.LR, rate}} {
+			if s.ours != s.theirs {
+				own = append(own, fmt.Sprintf("%s %g (the paper: %g)", s.name, s.ours, s.theirs))
 			}
 		}
 		for _, text := range own {

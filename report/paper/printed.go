@@ -151,12 +151,12 @@ func (s *Study) columns(of item.Column, numbers map[[2]string]paper.Number, labe
 		copy(row[1:], hereCells(x))
 		if known && len(x) > 0 && unlikePaper(cohort.ModelsOf(groups)) == nil {
 			row[3] = table.Number(stats.Mean(x) - printed.Mean)
-			there := stats.Summary{Mean: printed.Mean, SD: max(printed.SD, roundedSD), N: len(paper.Seeds())}
-			here := item.Summary(x)
-			if v, err := stats.WelchInterval(here, there, 0.95); err == nil && len(x) >= item.FewestForInterval {
+			theirs := stats.Summary{Mean: printed.Mean, SD: max(printed.SD, roundedSD), N: len(paper.Seeds())}
+			ours := item.Summary(x)
+			if v, err := stats.WelchInterval(ours, theirs, 0.95); err == nil && len(x) >= item.FewestForInterval {
 				row[4] = table.Interval(v.Low, v.High)
 			}
-			if test, err := stats.WelchTFrom(here, there); err == nil && len(x) >= item.FewestForP {
+			if test, err := stats.WelchTFrom(ours, theirs); err == nil && len(x) >= item.FewestForP {
 				tested, ps = append(tested, i), append(ps, test.P)
 			}
 		}

@@ -87,7 +87,7 @@ func Read(dir string) (*Report, error) {
 		r.tasks, r.Models = append(r.tasks, t), append(r.Models, by[key]...)
 	}
 	r.Runs = cohort.CountRuns(r.Models)
-	r.nameApart()
+	r.makeNamesUnique()
 	return r, nil
 }
 
@@ -105,8 +105,8 @@ func hasMany(models []cohort.Model) bool {
 	return len(encodings) >= fewestEncodings && len(schemes) >= fewestSchemes
 }
 
-// nameApart adds to the names of tasks the settings in which they differ from others of the same name.
-func (r *Report) nameApart() {
+// makeNamesUnique adds to the names of tasks the settings in which they differ from others of the same name.
+func (r *Report) makeNamesUnique() {
 	same := map[string][]map[string]string{}
 	for _, t := range r.tasks {
 		same[t.name] = append(same[t.name], t.trainedAs)
