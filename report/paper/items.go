@@ -273,7 +273,7 @@ func beyondItems() []spec {
 		{ID: "equal_training", Section: beyond, Title: "Generalisation at equal training accuracy",
 			Of: mainGroups, None: noTraining, Make: (*draft).equalTraining,
 			Caption: "Accuracy on validation puzzles, and on held-out puzzles of the training kind, when training " +
-				"accuracy (the running mean of an epoch) was first at each level, between two records in proportion. " +
+				"accuracy (the mean since the record before) was first at each level, between two records in proportion. " +
 				"How long an encoding took does not matter here. A mean is over the models that came so far, whose " +
 				"number the table has: the right end of a line may be of fewer models than its left.{fit}"},
 		lazy(),
