@@ -1,6 +1,8 @@
 package paper
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -150,14 +152,13 @@ const published = "c27a8971f32a0ccc940bf4dc940b2084b098b7d66da0f3bdd0a548c76ac62
 // unlikePaper lists in what models on puzzles differ from the paper's, which it sets in brackets. It leaves out what
 // items choose models by, and the length of training.
 func unlikePaper(models []cohort.Model) (differs []string) {
-	there, err := config.Preset("lst", "code")
-	if err != nil {
-		panic(err) // a constant of this program
-	}
 	for _, m := range models {
-		c, rate := m.Run.Config, there.Members[0].LR
-		if c.Optimizer == "sgd" {
-			rate = 1e-3
+		c := m.Run.Config
+		there, presetErr := config.Preset("lst", cmp.Or(c.Fidelity, "code"))
+		settings, err := config.Differences(c.Config, there)
+		has, jsonErr := c.Settings() // those of an earlier version lack the newer ones, which were as they are there
+		if err := errors.Join(presetErr, err, jsonErr); err != nil {
+			panic(err) // Read has had the settings of all models
 		}
 		own := []string{}
 		switch {
@@ -166,14 +167,25 @@ func unlikePaper(models []cohort.Model) (differs []string) {
 		case m.Run.DataSHA256 != published:
 			own = append(own, "puzzles that are not known to be the published ones")
 		}
-		for _, s := range []struct {
-			name        string
-			here, there float64
-		}{{"d_model", float64(c.DModel), paper.Width}, {"layers", float64(c.Layers), float64(there.Layers)},
-			{"batch", float64(c.Batch), float64(there.Batch)}, {"lr", m.Member.LR, rate}} {
-			if s.here != s.there {
-				own = append(own, fmt.Sprintf("%s %g (the paper: %g)", s.name, s.here, s.there))
+		for _, s := range settings {
+			first, _, _ := strings.Cut(s.Key, ".")
+			_, known := has[s.Key]
+			if known && first != "from" && !slices.Contains(chosenBy, s.Key) && !slices.Contains(chosenBy, first) {
+				own = append(own, fmt.Sprintf("%s %s (the paper: %s)", s.Key, s.Was, s.Now))
 			}
+		}
+		rate := there.Members[0].LR
+		if c.Optimizer == "sgd" {
+			rate = 1e-3
+		}
+		if m.Member.LR != rate {
+			own = append(own, fmt.Sprintf("lr %g (the paper: %g)", m.Member.LR, rate))
+		}
+		if m.Member.PELR != nil || m.Member.PEWeightDecay != nil {
+			own = append(own, "a learning rate or weight decay for the encoding alone")
+		}
+		if c.From != nil || m.Run.Origin != "" {
+			own = append(own, "weights that were not trained in this run alone")
 		}
 		for _, text := range own {
 			if !slices.Contains(differs, text) {
@@ -183,6 +195,11 @@ func unlikePaper(models []cohort.Model) (differs []string) {
 	}
 	return differs
 }
+
+// chosenBy lists the keys of the settings that items choose models by, of those that change no model, and of the
+// puzzles, which their hash says.
+var chosenBy = slices.Concat(config.Keys(func(s config.Setting) bool { return s.Factor }),
+	config.KeysWith(config.Measures), config.DataKeys())
 
 // printedBeside returns the printed accuracies of one encoding, or of the best and the worst, as the end of a
 // sentence; "" where the paper does not print them all.
