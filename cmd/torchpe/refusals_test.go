@@ -42,6 +42,7 @@ var refusals = []struct {
 	{"train --fidelity paper", 2, "code or text"},
 	{"train --out -rf", 2, "-rf"},
 	{"train --pe learn-0.2 --sigma 0.3", 2, "--sigma"},
+	{"train --task sequence --sequence even-pairs --pe-init mds", 2, "--pe-init mds: it needs coordinates of tokens"},
 	{"train --members 3 --sigma 0.1,0.2", 2, "2 values for 3 members"},
 	{"train --members 0", 2, `--members "0": want 1 to 4096`},
 	{"train --resume --force", 2, "--force and --resume exclude one another"},
