@@ -406,8 +406,6 @@ every block than with the PE added once (%s, %d pairs). The read-out matters les
 |---|---|---|---|
 | every block | %s | %s | %s |
 | once | %s | %s | %s |
-
-The intervals of this section are not corrected for multiple tests.
 `, point(stats.Mean(more)), span(expect.Must(stats.MeanInterval(more, .95))), len(more), readOut("learn-0.2"),
 			readOut("learn-1"), readOut("learn-2"), readOut("learn-0.2, once"), readOut("learn-1, once"),
 			readOut("learn-2, once"))
