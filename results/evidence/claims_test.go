@@ -72,7 +72,8 @@ func contrastTable(holm map[string]float64, contrasts map[string]difference) str
 		rows = append(rows, fmt.Sprintf("| %s − %s | %d | %s | %s | %s | %s | %s |", c[0], c[1], d.n, point(d.mean),
 			span(d.seeds), both, number.P(d.p), number.P(holm[name])))
 	}
-	return markdown("| contrast | pairs | difference | 95 %, seeds | 95 %, seeds and puzzles | p | p (Holm) |", rows)
+	return markdown("| contrast | pairs | difference | 95 %, seeds | 95 %, seeds and puzzles | p | p (Holm) |",
+		rows)
 }
 
 // The verdicts on a claim.
@@ -149,8 +150,8 @@ var claims = []claim{
 	{quote: paper.TruthAlike, printed: paper.TruthTest().String(), contrast: "2d-fixed less learn-0.2",
 		cases: []claimCase{{"both trained to .99", "2d-fixed less learn-0.2"},
 			{"learn-0.2 for 400 epochs", "2d-fixed less learn-0.2, 400 epochs"}},
-		isNone: true, besides: fourthWidth + "; only 2d-fixed has dropout, also in the paper; with dropout in both, " +
-			"or in neither: inconclusive", file: puzzlesFile},
+		isNone: true, besides: fourthWidth + "; only 2d-fixed has dropout, also in the paper; with dropout in " +
+			"both, or in neither: inconclusive", file: puzzlesFile},
 	{quote: paper.NextBest, printed: paper.RelativeTest().String(), contrast: "learn-0.2 less relative",
 		besides: fourthWidth + "; relative has a causal mask, also in the paper", file: puzzlesFile},
 	{quote: paper.AttentionPredicts, printed: "ρ = 0.96, p < 0.0001", other: acrossSigma("cosine", 1),
@@ -169,15 +170,16 @@ var claims = []claim{
 		besides: fourthWidth + "; learning rate .03, a hundred times Adam's, not ten times; at 0.01, ten " +
 			"seeds were added after a look at five", file: puzzlesFile},
 	{quote: "[two heads] overall reduce generalization performance", printed: "only in a figure", other: twoHeads,
-		besides: "learn-0.2, three seeds; rope solves more with two heads in 3 of 3 pairs; no model with four heads",
-		file:    "variants.csv"},
+		besides: "learn-0.2, three seeds; rope solves more with two heads in 3 of 3 pairs; no model with four " +
+			"heads",
+		file: "variants.csv"},
 	{quote: paper.NoiseRobust,
-		printed: "only in a figure", other: noise, besides: "7 levels of σ; ρ of σ and the accuracy with noise of " +
-			"SD 0.1 on tokens, which depends on the accuracy without noise; models of σ = 2 have little to lose",
+		printed: "only in a figure", other: noise, besides: "7 levels of σ; ρ of σ and the accuracy with noise " +
+			"of SD 0.1 on tokens, which depends on the accuracy without noise; models of σ = 2 have little to lose",
 		file: puzzlesFile},
 	{quote: "[simulated network] all models converged to the same MSE", printed: "F = .24, p = .97",
-		other: networkErrors, isNone: true, verdict: inconclusive, besides: "10,000 steps, not 50,000: half of the " +
-			"encodings have not learned the network; nope instead of learn-1; half of the nodes masked",
+		other: networkErrors, isNone: true, verdict: inconclusive, besides: "10,000 steps, not 50,000: half of " +
+			"the encodings have not learned the network; nope instead of learn-1; half of the nodes masked",
 		file: "nmar.csv"},
 	{quote: "[simulated network] " + paper.NetworkFound, printed: "only in a figure", other: networkModules,
 		besides: "learn-0.1 against learn-2, three seeds; learn-0.2 and learn-1 were not trained for 50,000 steps",

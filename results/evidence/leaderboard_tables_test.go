@@ -32,8 +32,8 @@ func rankTable(ranked []ranking.Standing, by map[string]entry, costs map[string]
 			leaderCells(by[s.Label]), fresh, differs, costCells(by[s.Label], costs)))
 	}
 	const shown = 30
-	const headings = "| rank | 95 % | encoding | positions | epochs until .99 | training | IID test | validation | " +
-		"fresh seeds | worse than the first | step | parameters |"
+	const headings = "| rank | 95 % | encoding | positions | epochs until .99 | training | IID test | " +
+		"validation | fresh seeds | worse than the first | step | parameters |"
 	return markdown(headings, rows[:shown]) + fmt.Sprintf("\n<details><summary>The other %d</summary>\n\n%s\n"+
 		"</details>\n", len(rows)-shown, markdown(headings, rows[shown:]))
 }
@@ -115,8 +115,8 @@ func unfittedTable(unfitted []entry, costs map[string]row) string {
 	if rows == nil {
 		return "None so far.\n"
 	}
-	return markdown("| encoding | positions | epochs until .99 | training | IID test | validation | step | parameters |",
-		rows)
+	return markdown("| encoding | positions | epochs until .99 | training | IID test | validation | step | "+
+		"parameters |", rows)
 }
 
 // taskTable lists the encodings that other tasks were trained with: errors of masked prediction, with those that

@@ -189,9 +189,9 @@ func leaderWords(ranked []ranking.Standing, unfitted []entry) string {
 		}
 	}
 	best := ranked[0]
-	return wrapped(fmt.Sprintf("`%s` has the best mean: it solves %s of the validation puzzles (rank %d to %d, 95 %%). "+
-		"%d encodings are significantly worse; for the other %d, three seeds do not show a difference. Of %d "+
-		"encodings, counting each σ and placement, the %d that have fitted with all three seeds are ranked.\n",
+	return wrapped(fmt.Sprintf("`%s` has the best mean: it solves %s of the validation puzzles (rank %d to %d, "+
+		"95 %%). %d encodings are significantly worse; for the other %d, three seeds do not show a difference. Of "+
+		"%d encodings, counting each σ and placement, the %d that have fitted with all three seeds are ranked.\n",
 		best.Label, point(best.Mean), best.LowRank, best.HighRank, worse, len(ranked)-1-worse,
 		len(ranked)+len(unfitted), len(ranked)))
 }
@@ -267,8 +267,8 @@ func advice(m models, ranked []ranking.Standing) string {
 		}
 		return strings.Join(names, ", ")
 	}
-	text := fmt.Sprintf("On Latin squares, whose 16 tokens lie on a grid, the ranks of %d encodings depend on what "+
-		"the encoding knows about positions (%s, Kruskal-Wallis test). Validation accuracy, three seeds:\n\n",
+	text := fmt.Sprintf("On Latin squares, whose 16 tokens lie on a grid, the ranks of %d encodings depend on "+
+		"what the encoding knows about positions (%s, Kruskal-Wallis test). Validation accuracy, three seeds:\n\n",
 		len(ranked), number.PText(p))
 	for _, of := range extremes(ranked) {
 		text += fmt.Sprintf("* %d know %s (median rank %s): best %s; worst %s.\n", of.n, of.words,
@@ -281,9 +281,9 @@ Medians are over schemes. `+"`axial`"+` counts as knowing the grid: it factors t
 
 A learned table that is added at every block should start small: with fifteen seeds, σ = 0.2 solves %s of the
 validation puzzles and σ = 2 solves %s. Added once, σ = 2 solves %s, and %s if the answer is read at the probe. With
-dropout .1 in training, σ = 0.2 at every block solves %s. `+"`2d-fixed`"+`, the ground truth, is significantly better
-than a learned table only if it alone has dropout: it solves %s with the dropout of the published code and %s without,
-where a learned table of σ = 0.2 is ahead by %s (95 %%: %s).
+dropout .1 in training, σ = 0.2 at every block solves %s. `+"`2d-fixed`"+`, the ground truth, is significantly
+better than a learned table only if it alone has dropout: it solves %s with the dropout of the published code and %s
+without, where a learned table of σ = 0.2 is ahead by %s (95 %%: %s).
 `, mean("learn-0.2"), mean("learn-2"), mean("learn-2, once"), mean("learn-2, once, probe"),
 		mean("learn-0.2 with dropout"), mean("2d-fixed"), mean("2d-fixed without dropout"), point(undropped.mean),
 		span(undropped.seeds)))
@@ -298,8 +298,8 @@ func seedWords(m models, ranked []ranking.Standing) string {
 				point(m[s.Label].mean("validation"))))
 		}
 	}
-	return wrapped(fmt.Sprintf("**Fifteen seeds**, of which three are those of the ranks, exist for %d encodings (Evidence). "+
-		"Validation accuracy with three, then with fifteen: %s.\n", len(all), strings.Join(all, "; ")))
+	return wrapped(fmt.Sprintf("**Fifteen seeds**, of which three are those of the ranks, exist for %d encodings "+
+		"(Evidence). Validation accuracy with three, then with fifteen: %s.\n", len(all), strings.Join(all, "; ")))
 }
 
 // missing lists the encodings of the preset that were not trained with all seeds.
@@ -366,9 +366,9 @@ func freshWords(ranked []ranking.Standing, by map[string]entry) string {
 	if unfitted > 0 {
 		have = fmt.Sprintf("%d models have not fitted", unfitted)
 	}
-	return wrapped(fmt.Sprintf("**Fresh seeds**: two seeds (%s) that are not used for the ranks exist for %d ranked "+
-		"encodings; %s. Their means correlate with the ranked ones by Spearman's ρ = %s and are %s %s on average. "+
-		"%d differ by more than .1; the spread of seeds (SD %s) predicts %.0f.\n",
+	return wrapped(fmt.Sprintf("**Fresh seeds**: two seeds (%s) that are not used for the ranks exist for %d "+
+		"ranked encodings; %s. Their means correlate with the ranked ones by Spearman's ρ = %s and are %s %s on "+
+		"average. %d differ by more than .1; the spread of seeds (SD %s) predicts %.0f.\n",
 		strings.Join(freshSeeds, ", "), len(old), have, point(rho.Statistic), point(more), than, apart, point(pooled),
 		chance*float64(len(old))))
 }
@@ -412,8 +412,8 @@ func confoundWords(ranked []ranking.Standing, by map[string]entry) string {
 		}
 		return number.Bare(expect.Must(stats.Spearman(epochs, validation)).Statistic, 2)
 	}
-	return wrapped(fmt.Sprintf("* **Length of training**: encodings that need more epochs until .99 solve less "+
-		"(Spearman's ρ %s over all, %s over those that know an order, %s over those that know the grid)."+`
+	return wrapped(fmt.Sprintf(`* **Length of training**: encodings that need more epochs until .99 solve less
+(Spearman's ρ %s over all, %s over those that know an order, %s over those that know the grid).
 * **Causal masks**: %s have one. Median ranks of those without: %s.
 * **Devices**: %s were trained on a GPU. Their median ranks: %s. Median ranks of those trained on a CPU: %s.
 `, length(func(string) bool { return true }), length(func(k string) bool { return k == "1-D" }),

@@ -109,21 +109,22 @@ func abstract(m models, contrasts map[string]difference) string {
 	mean := func(name string) string { return point(stats.Mean(m.column(name, "validation"))) }
 	d := contrasts["learn-0.2 less learn-2"]
 	frozen := m.less("learn-0.2, frozen", "learn-2, frozen")
-	return wrapped(fmt.Sprintf(`**A learned positional encoding (PE) that starts at σ = 0.2 generalizes better than one that
-starts at σ = 2, as the paper reports, provided that every block adds it.** Transformers of width 64 with four layers
-were trained on the published Latin-square puzzles until their training accuracy was .99, with the paper's %d
-seeds. With σ = 0.2 they solve %s of the validation puzzles, which are unlike all training puzzles; with σ = 2 they
-solve %s (difference %s, 95 %% interval %s). Copying the answer of the most similar training puzzle solves .252.
-Four controls limit the claim:
+	return wrapped(fmt.Sprintf(`**A learned positional encoding (PE) that starts at σ = 0.2 generalizes
+better than one that starts at σ = 2, as the paper reports, provided that every block adds it.** Transformers of
+width 64 with four layers were trained on the published Latin-square puzzles until their training accuracy was
+.99, with the paper's %d seeds. With σ = 0.2 they solve %s of the validation puzzles, which are unlike all
+training puzzles; with σ = 2 they solve %s (difference %s, 95 %% interval %s). Copying the answer of the most
+similar training puzzle solves .252. Four controls limit the claim:
 
-* **Placement.** Nearly all of the effect requires a PE that is added at every block, as in the published code. Added
-once, σ = 2 solves %s and σ = 0.2 solves %s.
+* **Placement.** Nearly all of the effect requires a PE that is added at every block, as in the published code.
+Added once, σ = 2 solves %s and σ = 0.2 solves %s.
 * **Ratio of PE to tokens.** It does not explain the effect. One table that all blocks share has about the same
 ratios as one table per block, but at σ = 1 it solves %s, where one per block solves %s.
-* **Training of the PE.** The effect does not need it: with frozen tables, σ = 0.2 is %s ahead of σ = 2 (%s,
-%d pairs).
+* **Training of the PE.** The effect does not need it: with frozen tables, σ = 0.2 is %s ahead of σ = 2 (%s, %d
+pairs).
 * **Dropout.** The ground-truth PE, 2d-fixed, is significantly ahead of the learned one only if it alone has
-dropout, which also makes training longer. With dropout, 2d-fixed solves %s and the learned PE %s; without, %s and %s.
+dropout, which also makes training longer. With dropout, 2d-fixed solves %s and the learned PE %s; without, %s
+and %s.
 
 For a task like this one: start at σ = 0.2 to 0.7, or add the PE once, or train with dropout.
 `, len(m["learn-0.2"]), mean("learn-0.2"), mean("learn-2"), point(d.mean), span(d.seeds), mean("learn-2, once"),
