@@ -58,7 +58,7 @@ func (d *draft) summary() error {
 		"have not fitted their training puzzles (*).", reproduced, notReproduced, item.FewestForP,
 		wording.Capital(cannotBeTold))
 	d.Caption = fmt.Sprintf("From %s: %s on puzzles, %d on the simulated network, %d on fMRI.%s%s",
-		wording.Count(cohort.CountRuns(s.shown()), "run"), wording.Count(len(s.LST), "model"), len(s.NMAR), len(s.FMRI),
+		wording.Count(s.ShownRuns(), "run"), wording.Count(len(s.LST), "model"), len(s.NMAR), len(s.FMRI),
 		fidelity, s.fitNote(s.LST))
 	d.AddTable("", t)
 	return nil
