@@ -220,7 +220,10 @@ func (t *trainer) metadata() (map[string]string, error) {
 // environment what has changed. A setting that is not allowed to change is an error. Checkpoints of earlier
 // versions have neither.
 func (t *trainer) checkResumed(c *runlog.Checkpoint) error {
-	changed, err := changedSettings(c, t.config, t.allowChanged)
+	was, changed, err := changedSettings(c, t.config, t.allowChanged)
+	if err == nil {
+		err = t.checkEnd(c.Step, was.Until)
+	}
 	if err != nil {
 		return err
 	}
@@ -233,6 +236,38 @@ func (t *trainer) checkResumed(c *runlog.Checkpoint) error {
 			c.Step, strings.Join(moved, "; ")))
 	}
 	t.environment.Changed = slices.Concat(changed, moved)
+	return nil
+}
+
+// checkEnd returns an error if training would have ended before the step of the checkpoint: the run would end with
+// the numbers of an earlier step. That is so for a shorter length, and where a record has met the criterion of
+// before, or that of now, and the two differ.
+func (t *trainer) checkEnd(step int, until string) error {
+	records, err := runlog.ReadMetrics[runlog.Record](t.run.Reader)
+	if err != nil {
+		return err
+	}
+	records = slices.DeleteFunc(records, func(r runlog.Record) bool { return r.Step > step })
+	isRecorded := slices.ContainsFunc(records, func(r runlog.Record) bool { return r.Step == step })
+	if total := t.intervals().total; total < step || total == step && !isRecorded {
+		return &ConfigError{fmt.Errorf("%s is at step %d, and would end at step %d: give a greater length, or start a "+
+			"new run", t.run.Dir(), step, total)}
+	}
+	for _, text := range []string{until, t.config.Until} {
+		if until == t.config.Until || text == "" {
+			continue
+		}
+		criterion, err := runlog.ParseCriterion(text)
+		if err != nil {
+			return err
+		}
+		for m, fit := range runlog.FitsOf(criterion, t.members(), records) {
+			if fit.Reached {
+				return &ConfigError{fmt.Errorf("--until cannot change any more: member %d has met %s at step %d, and "+
+					"the run is at step %d: start a new run", m, text, fit.Step, step)}
+			}
+		}
+	}
 	return nil
 }
 
@@ -269,23 +304,22 @@ func (t *trainer) updateConfig() error {
 	return t.run.SetConfig(text)
 }
 
-// changedSettings describes the differences in allowed keys between the configuration of a checkpoint
-// and that of its run now; other differences are an error. Where files are does not matter: their
-// content is compared apart.
-func changedSettings(c *runlog.Checkpoint, now Config, allow []string) ([]string, error) {
+// changedSettings returns the configuration of a checkpoint, and describes the allowed differences between it and
+// that of its run now; other differences are an error. Where files are does not matter: their content is compared
+// separately. A checkpoint of an earlier version has no configuration: now stands for it.
+func changedSettings(c *runlog.Checkpoint, now Config, allow []string) (was Config, allowed []string, err error) {
 	text, ok := c.Metadata[runlog.ConfigKey]
 	if !ok {
-		return nil, nil
+		return now, nil, nil
 	}
-	was, err := parseStored([]byte(text))
-	if err != nil {
-		return nil, fmt.Errorf("%s: the configuration in its metadata: %w", c.Name, err)
+	if was, err = parseStored([]byte(text)); err != nil {
+		return was, nil, fmt.Errorf("%s: the configuration in its metadata: %w", c.Name, err)
 	}
 	all, err := config.Differences(was.Config, now.Config)
 	if err != nil {
-		return nil, err
+		return was, nil, err
 	}
-	var allowed, refused, keys []string
+	var refused, keys []string
 	for _, d := range all {
 		switch {
 		case slices.Contains(config.PathKeys(), d.Key):
@@ -296,11 +330,11 @@ func changedSettings(c *runlog.Checkpoint, now Config, allow []string) ([]string
 		}
 	}
 	if refused != nil {
-		return nil, fmt.Errorf("the settings of this run are not those of its first %d steps (%s):\n  %s\nput them "+
+		return was, nil, fmt.Errorf("the settings of this run are not those of its first %d steps (%s):\n  %s\nput them "+
 			"back in config.json, or go on with these, which will be recorded, by %s", c.Step, c.Name,
 			strings.Join(refused, "\n  "), strings.Join(keys, " "))
 	}
-	return allowed, nil
+	return was, allowed, nil
 }
 
 // changedMachine describes how the program and the machine differ from those that made a checkpoint.

@@ -83,6 +83,9 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 	} else if init.Kind == pe.GradientsInit && !c.Facts().HasSeries {
 		bad.Add("--pe-init %s: gradients are of correlations between series, and task %s has none; "+
 			"tasks nmar, fmri and masked have them, and mds takes the grid of puzzles", init, c.Task)
+	} else if init.Kind == pe.MDSInit && !c.Facts().HasSeries && !c.HasPuzzles() {
+		bad.Add("--pe-init %s: it needs coordinates of tokens, and task %s has none; puzzles have a grid, and tasks "+
+			"nmar, fmri and masked take --positions", init, c.Task)
 	}
 	if err := scheme.CheckLayers(c.Layers, c.LocalLayers()); err != nil {
 		bad.Add("--pe: %v", err)

@@ -103,7 +103,7 @@ func readRun(dir string) (Config, *runlog.Checkpoint, error) {
 	unfinished := err != nil
 	checkpoint, err := r.LoadCheckpoint()
 	if err == nil && unfinished {
-		if _, err = changedSettings(checkpoint, c, nil); err != nil {
+		if _, _, err = changedSettings(checkpoint, c, nil); err != nil {
 			err = fmt.Errorf("%s: %w", dir, err)
 		}
 	}

@@ -208,3 +208,29 @@ func TestUntilThatIsNeverMet(t *testing.T) {
 		expect.ErrorIs(t, expect.ErrorOf(os.Stat(dir)), os.ErrNotExist)
 	}
 }
+
+// A run that goes on ends later than its checkpoint, and by one criterion: its members did not train for as long as
+// its numbers would say.
+func TestResumeRefusesAnEarlierEnd(t *testing.T) {
+	c := untilTiny(t)
+	c.LogEvery = 1
+	fitted := expect.Must(Run(t.Context(), c, filepath.Join(t.TempDir(), "whole"), Options{})).Members
+	first := min(fitted[0].Steps, fitted[1].Steps)
+	dir, early := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "early")
+	stopAfter(t, c, early, 20)
+	stopAfter(t, c, dir, first+2)
+	met := fmt.Sprintf("has met %s at step %d, and the run is at step %d", c.Until, first, first+2)
+	for _, test := range []struct {
+		dir, until string
+		limit      int
+		want       string
+	}{{dir, "train=1", 0, met}, {dir, "", 0, met}, {early, "train=0.01", 0, "has met train=0.01 at step 9, and"},
+		{dir, c.Until, first + 1, fmt.Sprintf("at step %d, and would end at step %d", first+2, first+1)},
+		{dir, c.Until, first + 2, fmt.Sprintf("at step %d, and would end at step %d", first+2, first+2)}} {
+		now := Config{c.Clone()}
+		now.Until, now.LimitSteps = test.until, test.limit
+		_, err := Run(t.Context(), now, test.dir, Options{Resume: true, AllowChanged: []string{"until", "limit_steps"}})
+		expect.Error(t, err, test.want)
+	}
+	expect.Equal(t, "members", resume(t, c, dir).Members, fitted)
+}

@@ -159,7 +159,11 @@ func (f *configFlags) apply(base train.Config) (c train.Config, notes []string, 
 func (f *configFlags) put(base train.Config, given map[string]bool) (train.Config, error) {
 	c := train.Config{Config: base.Clone()}
 	var bad []error
-	for _, s := range config.Settings() {
+	all := config.Settings()
+	from := slices.DeleteFunc(slices.Clone(all), func(s config.Setting) bool { // others are unused beside it
+		return !strings.HasPrefix(s.Key, "from.")
+	})
+	for _, s := range slices.Concat(from, all) {
 		if v := f.values[s.Flag]; v != nil && given[s.Flag] && !s.IsMember() && c.Unused(s.Flag) == "" {
 			bad = append(bad, s.Store(&c.Config, v))
 		}

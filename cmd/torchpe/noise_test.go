@@ -32,6 +32,17 @@ func learnedRun(t *testing.T) (dir string) {
 	return dir
 }
 
+// Scales of initial weights are not kept where the weights are those of a run. A sweep does not start from a run of two
+// members: which of them a model starts from would depend on its tasks.
+func TestFlagsBesideFrom(t *testing.T) {
+	dir := learnedRun(t)
+	line := smallSet(t, dir) + "--pe nope --layers 2 --members 2 --from runs/learned "
+	want := says(t, dir, "train --dry-run "+line, 0)
+	expect.Equal(t, "with scales", says(t, dir, "train --dry-run "+line+"--init-scale 3 --embed-init-scale 3", 0,
+		"2>--init-scale has no effect on weights that are taken from a run"), want)
+	says(t, dir, "sweep --dry-run --out s "+line, exitUsage, "that run has 2 members: give a run of one")
+}
+
 // A run cannot be resumed with other noise, nor one without noise with some.
 func TestNoiseOfResumedRuns(t *testing.T) {
 	dir := learnedRun(t)

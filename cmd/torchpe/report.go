@@ -169,7 +169,7 @@ func (f *reportFlags) reportPaper(dir, to string) (r result, err error) {
 	body, err := atomicfile.ReadFile(filepath.Join(to, "report.json"))
 	r.value = json.RawMessage(body)
 	r.print = func(out io.Writer) {
-		writtenText(w.Written, wording.Count(study.Runs, "run"))(out)
+		writtenText(w.Written, wording.Count(study.ShownRuns(), "run"))(out)
 		if len(w.Missing) > 0 {
 			fmt.Fprintf(out, "The page lists what is missing (%d), with the commands that make it.\n", len(w.Missing))
 		}

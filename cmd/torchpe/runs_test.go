@@ -48,7 +48,7 @@ func TestRunsList(t *testing.T) {
 	says(t, t.TempDir(), "runs list", exitUsage, "no folder runs here")
 	says(t, t.TempDir(), "runs compare", exitUsage)
 	says(t, dir, "sweep --launcher none --pe nope --out s"+smallSet(t, dir), 0)
-	says(t, dir, "runs list s", exitUsage, "s: no finished run yet; torchpe sweep status s says more")
+	says(t, dir, "runs list s", exitUsage, "s: no finished run yet; see torchpe sweep status s")
 	t.Setenv("COLUMNS", "80")
 	says(t, dir, "runs list runs/a runs/c", 0, "runs/c", "3 models of 2 runs\n")
 	says(t, dir, "runs compare runs/a runs/b", 0, "d_model", "σ")

@@ -15,7 +15,9 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/internal/layers"
+	"torchpe/train"
 	"torchpe/train/config"
+	"torchpe/train/runlog"
 	"torchpe/train/sweep"
 )
 
@@ -221,9 +223,31 @@ func resolveArguments(args []string) ([]byte, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := checkFrom(c.From); err != nil {
+		return nil, nil, err
+	}
 	if err := config.MakePathsAbsolute(&c.Config); err != nil {
 		return nil, nil, err
 	}
 	text, err := json.Marshal(c)
 	return text, notes, err
+}
+
+// checkFrom returns an error if the run of --from has several members: the member from which a run of a sweep
+// starts would depend on how its tasks are packed.
+func checkFrom(from *config.FromConfig) error {
+	if from == nil {
+		return nil
+	}
+	r, err := runlog.Open(from.Run)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	there, err := train.ParseConfig(r.Config().JSON)
+	if n := len(there.Members); err == nil && n > 1 {
+		err = fmt.Errorf("--from %s: that run has %d members: give a run of one, such as one in the folder runs of "+
+			"a sweep", from.Run, n)
+	}
+	return err
 }

@@ -107,6 +107,10 @@ func (s *Study) more(ends comparison) ([]float64, error) {
 	before, lasts := make([]float64, len(s.Candidates)), make([][]float64, len(s.Candidates))
 	for i, c := range s.Candidates {
 		before[i], lasts[i] = s.falls(c)
+		if slices.ContainsFunc(append(lasts[i], before[i]), math.IsNaN) {
+			return nil, fmt.Errorf("%s has no record in one third of the training, so whether its error still falls "+
+				"is not known: train without --until, or to a bound that takes longer", c.Label)
+		}
 	}
 	spread, _, err := stats.ResidualSD(lasts)
 	if err != nil {

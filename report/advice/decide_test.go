@@ -31,6 +31,13 @@ func studyOf(ends [][]float64) *Study {
 	return s
 }
 
+// Models that stop at their first record leave no curves to judge.
+func TestCurvesAreTooShort(t *testing.T) {
+	s := studyOf([][]float64{{1, 2, 3}, {4, 5, 6}})
+	s.X = s.X[:1]
+	expect.Error(t, expect.ErrorOf(s.answer()), "a has no record in one third of the training")
+}
+
 // times is the number of simulated answers.
 const times = 1500
 

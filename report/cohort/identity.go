@@ -37,7 +37,10 @@ func (m Model) Identity() (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: config.json: %w", m.Run.Dir, err)
 	}
-	maps.DeleteFunc(all, func(key, _ string) bool { return IsIncidental(key) })
+	endsAtRecord := m.Run.Config.Until != ""
+	maps.DeleteFunc(all, func(key, _ string) bool {
+		return IsIncidental(key) && !(endsAtRecord && key == "log_every")
+	})
 	text, err := json.Marshal(m.Member)
 	if err != nil {
 		return nil, err
@@ -167,23 +170,26 @@ func Difference(key, value string) string {
 	return key[strings.LastIndex(key, ".")+1:] + " " + cmp.Or(value, "none")
 }
 
-// Distinct returns models without repeated ones: of models with the same seed and the same identity, apart from
-// the given keys, such as a run and its copy, it keeps the first. A note says how many were left out.
+// Distinct returns models without repeated ones. Of models with the same seed and the same identity, apart from
+// the given keys, such as a run and its copy, it keeps the one that Copies.Add chooses. A note says how many were
+// left out.
 func Distinct(models []Model, without ...string) (kept []Model, notes []string, err error) {
 	all, err := Identities(models)
 	if err != nil {
 		return nil, nil, err
 	}
-	first := map[string]Model{}
+	at := map[string]int{} // in kept
 	var copies Copies
 	for i, m := range models {
 		key := fmt.Sprint(Key(all[i], without...), m.Member.Seed)
-		if one, isCopy := first[key]; isCopy {
-			copies.Add(one.Result.Measures, m.Result.Measures)
-			continue
+		first, isCopy := at[key]
+		switch {
+		case !isCopy:
+			at[key] = len(kept)
+			kept = append(kept, m)
+		case copies.Add(kept[first].Result.Measures, m.Result.Measures):
+			kept[first] = m
 		}
-		first[key] = m
-		kept = append(kept, m)
 	}
 	return kept, copies.Notes(), nil
 }
@@ -191,13 +197,20 @@ func Distinct(models []Model, without ...string) (kept []Model, notes []string, 
 // Copies counts models that were left out because another one has their settings, data and seed.
 type Copies struct{ all, differ int }
 
-// Add counts the copy of a model, with the numbers of both.
-func (c *Copies) Add(first, second runlog.Numbers) {
+// Add counts the copy of a model, with the numbers of both. It reports whether the second one counts: it does if
+// it has the numbers of the first and more, because settings of measurements do not belong to the model.
+func (c *Copies) Add(first, second runlog.Numbers) (secondCounts bool) {
 	c.all++
-	isEqual := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
-	if !maps.EqualFunc(first, second, isEqual) {
-		c.differ++
+	more := len(second) > len(first)
+	for key, a := range first {
+		b, both := second[key]
+		if both && a != b && !(math.IsNaN(a) && math.IsNaN(b)) {
+			c.differ++
+			return false
+		}
+		more = more && both
 	}
+	return more
 }
 
 // Notes returns a sentence on the copies, or none if there are none.
@@ -207,8 +220,8 @@ func (c Copies) Notes() []string {
 	}
 	note := "counted once: " + wording.Count(c.all, "model") + " with the settings, data and seed of another"
 	if c.differ > 0 {
-		note += fmt.Sprintf("; for %d of them the numbers differ (another build or device?); the first counts",
-			c.differ)
+		note += fmt.Sprintf("; for %d of them the numbers differ (another build or device, or imported weights?); "+
+			"the first counts", c.differ)
 	}
 	return []string{note}
 }

@@ -60,6 +60,8 @@ func TestMeasuresOfOtherSettings(t *testing.T) {
 		"noise/0.5":         func(c *config.Config) { c.Noise = []float64{.5, 1} },
 		"noise/1":           func(c *config.Config) { c.NoiseRepeats = 7 },
 		"tangent_alignment": func(c *config.Config) { c.TangentPuzzles = 64 },
+		"train":             func(c *config.Config) { c.LogEvery = 5 },
+		"loss":              func(c *config.Config) { c.LogEvery = 5 },
 	} {
 		usual := func(*config.Config) {}
 		all := []cohort.Model{model(1, measure, usual), model(2, measure, change), model(3, measure, usual)}
@@ -75,6 +77,43 @@ func TestMeasuresOfOtherSettings(t *testing.T) {
 		if others := cohort.MeasuredOtherwise(all, "validation"); others != nil {
 			t.Errorf("validation accuracy depends on the settings of %s", measure)
 		}
+	}
+}
+
+// Of a model and its copy that measured more, the copy counts; where their numbers differ, the first does.
+func TestCopyThatMeasuredMore(t *testing.T) {
+	model := func(measures runlog.Numbers) cohort.Model {
+		m := cohort.Model{Run: &cohort.Run{}}
+		m.Run.Config.JSON = []byte("{}")
+		m.Result.Measures = measures
+		return m
+	}
+	for _, test := range []struct {
+		copy, want runlog.Numbers
+		note       string
+	}{
+		{runlog.Numbers{"iid": .5, "noise/1": .4}, runlog.Numbers{"iid": .5, "noise/1": .4}, ""},
+		{runlog.Numbers{"iid": .6, "noise/1": .4}, runlog.Numbers{"iid": .5}, "for 1 of them the numbers differ"},
+		{runlog.Numbers{}, runlog.Numbers{"iid": .5}, ""},
+	} {
+		kept, notes, err := cohort.Distinct([]cohort.Model{model(runlog.Numbers{"iid": .5}), model(test.copy)})
+		expect.NoError(t, err)
+		expect.Equal(t, "kept", fmt.Sprint(len(kept), kept[0].Result.Measures), fmt.Sprint(1, test.want))
+		expect.Contains(t, strings.Join(notes, ""), "counted once: 1 model", test.note)
+	}
+}
+
+// A model that stops at a record depends on how often records are.
+func TestRecordsThatEndTraining(t *testing.T) {
+	for until, want := range map[string]int{"": 1, "train=0.99": 2} {
+		var all []cohort.Model
+		for _, every := range []int{1, 20} {
+			m := cohort.Model{Run: &cohort.Run{}, Member: cohort.Member{Seed: uint64(every)}}
+			m.Run.Config.Until = until
+			m.Run.Config.JSON = fmt.Appendf(nil, `{"log_every": %d}`, every)
+			all = append(all, m)
+		}
+		expect.Equal(t, "groups until "+until, len(expect.Must(cohort.Groups(all))), want)
 	}
 }
 
@@ -134,7 +173,7 @@ func TestGroupsByOrigin(t *testing.T) {
 	models, _ := cohort.Models(found)
 	models, notes, err := cohort.Distinct(models)
 	if err != nil || fmt.Sprint(notes) != "[counted once: 1 model with the settings, data and seed of another; "+
-		"for 1 of them the numbers differ (another build or device?); the first counts]" {
+		"for 1 of them the numbers differ (another build or device, or imported weights?); the first counts]" {
 		t.Errorf("%q, %v", notes, err)
 	}
 	groups := expect.Must(cohort.Groups(models))

@@ -19,23 +19,26 @@ import (
 // have different states. A run and its copy count once.
 func (l *List) Average() *List {
 	out := &List{Skipped: l.Skipped}
-	at, first := map[string]int{}, map[string]Row{}
+	at, place := map[string]int{}, map[string]int{} // in out.Rows, and among the models of a row
 	var copies cohort.Copies
 	for _, r := range l.Rows {
 		key := r.configuration()
 		one := key + r.values["seed"].String()
-		if had, isCopy := first[one]; isCopy {
-			copies.Add(had.measures, r.measures)
+		i, isKnown := at[key]
+		if k, isCopy := place[one]; isCopy {
+			if models := out.Rows[i].models; copies.Add(models[k].measures, r.measures) {
+				models[k] = r
+				maps.Copy(out.Rows[i].measures, r.measures)
+			}
 			continue
 		}
-		first[one] = r
-		i, isKnown := at[key]
 		if !isKnown {
 			i = len(out.Rows)
 			at[key] = i
 			out.Rows = append(out.Rows, Row{Dir: r.Dir, root: r.root, settings: r.settings,
 				identity: r.identity, measures: runlog.Numbers{}})
 		}
+		place[one] = len(out.Rows[i].models)
 		out.Rows[i].models = append(out.Rows[i].models, r)
 		maps.Copy(out.Rows[i].measures, r.measures)
 	}

@@ -312,7 +312,7 @@ func TestAverageOfSeedsAlone(t *testing.T) {
 	expect.Contains(t, csv, "pe_lr", "data_sha256", "weights",
 		"imported from PyTorch after 12 epochs", "aaaa", "bbbb")
 	if note := l.Table().Note; note != "counted once: 1 model with the settings, data and seed of another; "+
-		"for 1 of them the numbers differ (another build or device?); the first counts" {
+		"for 1 of them the numbers differ (another build or device, or imported weights?); the first counts" {
 		t.Errorf("note %q", note)
 	}
 	out := t.TempDir()

@@ -1,6 +1,8 @@
 package paper
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -150,14 +152,13 @@ const published = "c27a8971f32a0ccc940bf4dc940b2084b098b7d66da0f3bdd0a548c76ac62
 // unlikePaper lists how models on puzzles differ from the paper's, with the paper's value in brackets. It
 // leaves out the length of training and the settings by which items choose models.
 func unlikePaper(models []cohort.Model) (differs []string) {
-	preset, err := config.Preset("lst", "code")
-	if err != nil {
-		panic(err) // a constant of this program
-	}
 	for _, m := range models {
-		c, rate := m.Run.Config, preset.Members[0].LR
-		if c.Optimizer == "sgd" {
-			rate = 1e-3
+		c := m.Run.Config
+		preset, presetErr := config.Preset("lst", cmp.Or(c.Fidelity, "code"))
+		settings, err := config.Differences(c.Config, preset)
+		has, jsonErr := c.Settings() // earlier versions lack the newer settings, which had the paper's values
+		if err := errors.Join(presetErr, err, jsonErr); err != nil {
+			panic(err) // Read has read all settings
 		}
 		own := []string{}
 		switch {
@@ -166,14 +167,25 @@ func unlikePaper(models []cohort.Model) (differs []string) {
 		case m.Run.DataSHA256 != published:
 			own = append(own, "puzzles that may not be the published ones")
 		}
-		for _, s := range []struct {
-			name         string
-			ours, theirs float64
-		}{{"d_model", float64(c.DModel), paper.Width}, {"layers", float64(c.Layers), float64(preset.Layers)},
-			{"batch", float64(c.Batch), float64(preset.Batch)}, {"lr", m.Member.LR, rate}} {
-			if s.ours != s.theirs {
-				own = append(own, fmt.Sprintf("%s %g (the paper: %g)", s.name, s.ours, s.theirs))
+		for _, s := range settings {
+			first, _, _ := strings.Cut(s.Key, ".")
+			_, known := has[s.Key]
+			if known && first != "from" && !slices.Contains(chosenBy, s.Key) && !slices.Contains(chosenBy, first) {
+				own = append(own, fmt.Sprintf("%s %s (the paper: %s)", s.Key, s.Was, s.Now))
 			}
+		}
+		rate := preset.Members[0].LR
+		if c.Optimizer == "sgd" {
+			rate = 1e-3
+		}
+		if m.Member.LR != rate {
+			own = append(own, fmt.Sprintf("lr %g (the paper: %g)", m.Member.LR, rate))
+		}
+		if m.Member.PELR != nil || m.Member.PEWeightDecay != nil {
+			own = append(own, "a separate learning rate or weight decay for the encoding")
+		}
+		if c.From != nil || m.Run.Origin != "" {
+			own = append(own, "weights that were not trained only in this run")
 		}
 		for _, text := range own {
 			if !slices.Contains(differs, text) {
@@ -183,6 +195,11 @@ func unlikePaper(models []cohort.Model) (differs []string) {
 	}
 	return differs
 }
+
+// chosenBy lists the keys of the settings by which items choose models, of those that change no model, and of the
+// puzzles, which their hash identifies.
+var chosenBy = slices.Concat(config.Keys(func(s config.Setting) bool { return s.Factor }),
+	config.KeysWith(config.Measures), config.DataKeys())
 
 // printedBeside returns the printed accuracies of one encoding, or of the best and the worst, as the end of a
 // sentence; "" if the paper does not print all of them.

@@ -67,6 +67,7 @@ func TestOpeningSentence(t *testing.T) {
 	})
 	for _, m := range quick.LST {
 		m.Run.Config.DModel, m.Run.Config.LSTTrain = 64, nil
+		m.Run.Config.JSON = []byte(`{"pe":"learn","d_model":64}`)
 	}
 	unfitted := claimStudy(false)
 	for _, m := range unfitted.LST {

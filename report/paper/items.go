@@ -273,7 +273,7 @@ func beyondItems() []spec {
 		{ID: "equal_training", Section: beyond, Title: "Generalisation at equal training accuracy",
 			Of: mainGroups, None: noTraining, Make: (*draft).equalTraining,
 			Caption: "Accuracy on validation puzzles, and on held-out puzzles of the training kind, when training " +
-				"accuracy (the running mean of an epoch) first reached each level, interpolated between records. " +
+				"accuracy (the mean since the last record) first reached each level, interpolated between records. " +
 				"How long an encoding took does not matter here. Means are over the models that got this " +
 				"far, whose number is in the table: lines may have fewer models at the right end.{fit}"},
 		lazy(),

@@ -20,6 +20,7 @@ import (
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/internal/viewer"
 	"torchpe/report/item"
+	"torchpe/train/config"
 )
 
 // write makes the report of runs that are in dir. TORCHPE_REPORT_OUT=DIR keeps it there.
@@ -222,8 +223,12 @@ func TestBesidePrinted(t *testing.T) {
 	}
 	run := unfitted.Models[0].Run
 	run.DataSHA256, run.Config.Layers, unfitted.Models[0].Member.LR = "other", 1, .01
+	run.Config.JSON, run.Config.Schedule, run.Config.From = []byte(`{"layers":1,"schedule":"cosine"}`), "cosine",
+		&config.FromConfig{}
+	unfitted.Models[0].Member.PELR = new(float64)
 	want := []string{"puzzles that may not be the published ones", "layers 1 (the paper: 4)",
-		"lr 0.01 (the paper: 0.0001)"}
+		`schedule "cosine" (the paper: "constant")`, "lr 0.01 (the paper: 0.0001)",
+		"a separate learning rate or weight decay for the encoding", "weights that were not trained only in this run"}
 	if got := unlikePaper(unfitted.Models); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -137,6 +137,9 @@ func (s *Study) sorted(models []cohort.Model) ([]cohort.Model, error) {
 // shown returns the models of all tasks.
 func (s *Study) shown() []cohort.Model { return slices.Concat(s.LST, s.NMAR, s.FMRI) }
 
+// ShownRuns returns the number of runs shown on the page.
+func (s *Study) ShownRuns() int { return cohort.CountRuns(s.shown()) }
+
 // Variant has the settings in which the paper's experiments on puzzles differ, besides the
 // encoding.
 type Variant struct {

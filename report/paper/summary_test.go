@@ -126,5 +126,13 @@ func TestClaims(t *testing.T) {
 					want[min(i, len(want)-1)], c.quote)
 			}
 		}
+		for _, m := range s.FMRI { // made-up series tell nothing of brains
+			m.Run.Config.Masked.Surrogate = &config.Surrogate{}
+		}
+		for _, c := range s.maskedClaims()[1:] {
+			if c.verdict != cannotBeTold || !strings.HasPrefix(c.here, "surrogate: ") {
+				t.Errorf("of the surrogate: %q: %s (%s)", c.quote, c.verdict, c.here)
+			}
+		}
 	}
 }

@@ -39,7 +39,7 @@ func (s *Study) Write(dir string) (w Written, err error) {
 		return w, err
 	}
 	to.Subtitle = fmt.Sprintf("Made from %s. The paper: Ito et al., %s, arXiv 2406.08272.",
-		wording.Count(cohort.CountRuns(s.shown()), "run"), paper.Title)
+		wording.Count(s.ShownRuns(), "run"), paper.Title)
 	items, err := item.Add(to, specs(), s.draft)
 	if err != nil {
 		return w, err

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
+	"torchpe/data/array/safetensors"
 	"torchpe/internal/number"
 	"torchpe/internal/stats"
 	"torchpe/internal/wording"
-	"torchpe/models/pe"
 	"torchpe/report/cohort"
 	"torchpe/report/document"
 	"torchpe/report/figure"
@@ -175,24 +176,28 @@ func stepTime(g cohort.Group) float64 {
 	return stats.Quantile(times, .5)
 }
 
-// parameters returns the number of the encoding's trained parameters.
+// parameters returns the number of the encoding's trained parameters in the checkpoint of the group's first model: of
+// those Adam keeps a mean of the gradient. A checkpoint of SGD does not tell them apart.
 func parameters(g cohort.Group) table.Cell {
-	c := g.Models[0].Run.Config
-	scheme, err := pe.Find(c.PE)
-	if err != nil {
+	m := g.Models[0]
+	tensors, _, err := safetensors.List(runlog.CheckpointPath(m.Run.Dir))
+	switch {
+	case m.Member.PELR != nil && *m.Member.PELR == 0:
+		return table.Count(0)
+	case err != nil || m.Optimizer() == "sgd":
 		return table.Cell{}
 	}
-	options, err := scheme.Resolve(c.Fidelity, c.PEOptions)
-	if err != nil {
-		return table.Cell{}
+	n := 0
+	for _, t := range tensors {
+		if strings.HasPrefix(t.Name, runlog.ParameterTensor("adam.m", "pe.")) {
+			size := 1
+			for _, d := range t.Shape[1:] {
+				size *= d
+			}
+			n += size
+		}
 	}
-	tokens, _ := c.Tokens()
-	size := pe.Size{Tokens: tokens, DModel: c.DModel, Heads: c.Heads, Layers: c.Layers}
-	facts, err := scheme.Describe(size, options)
-	if err != nil {
-		return table.Cell{}
-	}
-	return table.Count(facts.Parameters)
+	return table.Count(n)
 }
 
 // scatter draws held-out against IID numbers; nothing for tasks that have only one of them.

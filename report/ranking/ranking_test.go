@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/array/safetensors"
 	"torchpe/internal/expect"
 	"torchpe/models/pe"
 	"torchpe/report/cohort"
@@ -52,7 +53,11 @@ func save(t *testing.T, dir string, c config.Config, result runlog.Result) {
 	t.Helper()
 	run := expect.Must(runlog.Create(dir, expect.Must(c.JSON()), runlog.Environment{}, runlog.Options{}))
 	defer run.Close()
-	err := run.SaveCheckpoint(1, nil, map[string]string{runlog.DataKey: "same"})
+	// The trained parameters of a block, as results/schemes-cpu has them.
+	size := map[string]int{"swin": 49, "relative": 1024, "t5": 8}[c.PE]
+	shape := []int{len(c.Members), 4, size}
+	table := expect.Must(safetensors.New("adam.m/pe.table", shape, make([]float32, 4*size*len(c.Members))))
+	err := run.SaveCheckpoint(1, []safetensors.Tensor{table}, map[string]string{runlog.DataKey: "same"})
 	expect.NoError(t, errors.Join(err, run.SaveResult(result)))
 }
 
@@ -127,7 +132,7 @@ func TestReport(t *testing.T) {
 		got = append(got, strings.Join([]string{row[column("rank")], row[column("encoding")], row[column("fitted")],
 			row[column("differs")], row[column("step")], row[column("parameters")]}, " "))
 	}
-	// Three models share the 20 ms of a step, or 10 of nope; xpos has one. Parameters as results/schemes-cpu has them.
+	// Three models share the 20 ms of a step, or 10 of nope; xpos has one.
 	want := []string{"1 2d-fixed 3  2 0", "2 swin 3 no 2 196", "3 random 3 yes 2 0", "4 relative 3 yes 2 4096",
 		"5 1d-fixed 3 yes 2 0", "6 t5 3 yes 2 32", "7 rope 3 yes 2 0", "8 nope 3 yes 1 0", " alibi 2  2 0",
 		" xpos 1  6 0"}
@@ -180,4 +185,16 @@ func TestFewAreNotRanked(t *testing.T) {
 	if HasMany(found) || !expect.Must(Read(dir)).IsEmpty() {
 		t.Error("nine encodings are ranked")
 	}
+}
+
+// Where no encoding has fitted, the page lists all of them without ranks.
+func TestNoneHasFitted(t *testing.T) {
+	dir := t.TempDir()
+	for _, pe := range encodings {
+		saveRun(t, filepath.Join(dir, pe), pe, -.5, -.6)
+	}
+	out := filepath.Join(dir, "out")
+	expect.Must(expect.Must(Read(dir)).Write(out))
+	page := string(expect.Must(os.ReadFile(filepath.Join(out, "index.html"))))
+	expect.Contains(t, page, "No encoding has two models or more that have all fitted.")
 }

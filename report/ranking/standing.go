@@ -50,6 +50,9 @@ func Rank(entries []Entry, falls bool) []Standing {
 	if falls {
 		sign = -1
 	}
+	if len(entries) == 0 {
+		return nil
+	}
 	var all []Standing
 	var deviations, values []float64
 	for _, e := range entries {
@@ -103,9 +106,6 @@ func Rank(entries []Entry, falls bool) []Standing {
 // addItems draws as many items as there are, and adds to each entry's deviation the deviation of its mean over
 // them.
 func addItems(all []Standing, sign float64, source *rand.Rand, deviations []float64) {
-	if len(all) == 0 {
-		return
-	}
 	n := len(all[0].Items)
 	for range n {
 		drawn := source.IntN(n)

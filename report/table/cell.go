@@ -130,14 +130,16 @@ func (c Cell) Compare(d Cell) int {
 	return strings.Compare(c.text, d.text)
 }
 
-// Decimals returns the number of decimals that show the whole of a number, at most six.
+// Decimals returns the number of decimals that show the whole of a number, at most six, or those that show two digits
+// of a number below 1e-5.
 func (c Cell) Decimals() int {
 	const most = 6
 	if c.kind != decimal {
 		return 0
 	}
 	_, decimals, _ := strings.Cut(strconv.FormatFloat(c.value, 'f', -1, 64), ".")
-	return min(len(decimals), most)
+	zeros := len(decimals) - len(strings.TrimLeft(decimals, "0"))
+	return min(len(decimals), max(most, zeros+2)) // two digits of a smaller number
 }
 
 // as returns the cell as one of a column of the given kind.

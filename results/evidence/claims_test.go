@@ -69,17 +69,18 @@ func contrastTable(holm map[string]float64, contrasts map[string]difference) str
 		if d.answered < d.n {
 			both += fmt.Sprintf(" (%d)", d.answered)
 		}
-		rows = append(rows, fmt.Sprintf("| %s | %d | %s | %s | %s | %s | %s |", name, d.n, point(d.mean),
+		rows = append(rows, fmt.Sprintf("| %s − %s | %d | %s | %s | %s | %s | %s |", c[0], c[1], d.n, point(d.mean),
 			span(d.seeds), both, number.P(d.p), number.P(holm[name])))
 	}
-	return markdown("| contrast | pairs | difference | 95 %, seeds | 95 %, seeds and puzzles | p | Holm's p |", rows)
+	return markdown("| contrast | pairs | difference | 95 %, seeds | 95 %, seeds and puzzles | p | p (Holm) |",
+		rows)
 }
 
 // The verdicts on a claim.
 const (
 	holds        = "**holds**"
 	doesNotHold  = "**does not hold**"
-	cannotBeTold = "cannot be told"
+	inconclusive = "inconclusive"
 )
 
 // claim is a sentence of the paper. It is decided by a contrast, by another test, or in words.
@@ -125,7 +126,7 @@ func (c claim) verdictOf(m models, holm map[string]float64, contrasts map[string
 	}
 	switch {
 	case holm[name] >= .05 || !isClear:
-		return cannotBeTold
+		return inconclusive
 	case c.isNone || isOpposite:
 		return doesNotHold
 	}
@@ -133,60 +134,61 @@ func (c claim) verdictOf(m models, holm map[string]float64, contrasts map[string
 }
 
 const (
-	fourthWidth = "width 64, not 160; until .99, not 4,000 epochs"
+	fourthWidth = "width 64; until .99"
 	puzzlesFile = "puzzles.csv"
 )
 
 var claims = []claim{
 	{quote: paper.OptimalSigma, printed: ".956 ± .039; .894 ± .043", contrast: "learn-0.2 less learn-1",
-		besides: fourthWidth + "; whether 0.2 is better than 0.1, 0.5 and 0.7 cannot be told", file: puzzlesFile},
+		besides: fourthWidth + "; 0.2 against 0.1, 0.5 and 0.7: inconclusive", file: puzzlesFile},
 	{quote: paper.LargeSigma, printed: ".956 ± .039; .377 ± .171", contrast: "learn-0.2 less learn-2",
-		besides: fourthWidth + "; only where the PE is added at every block", file: puzzlesFile},
+		besides: fourthWidth + "; only if every block adds the PE", file: puzzlesFile},
 	{quote: paper.SmallerSigma, printed: ".956 ± .039; .925 ± .083", contrast: "learn-0.2 less learn-0.1",
 		besides: fourthWidth, file: puzzlesFile},
 	{quote: paper.Converged, printed: "training .559 ± .102; .509 ± .002", words: converged,
-		verdict: cannotBeTold, besides: "400 epochs at most, not 4,000", file: puzzlesFile},
+		verdict: inconclusive, besides: "400 epochs at most, not 4,000", file: puzzlesFile},
 	{quote: paper.TruthAlike, printed: paper.TruthTest().String(), contrast: "2d-fixed less learn-0.2",
-		cases: []claimCase{{"both until .99", "2d-fixed less learn-0.2"},
+		cases: []claimCase{{"both trained to .99", "2d-fixed less learn-0.2"},
 			{"learn-0.2 for 400 epochs", "2d-fixed less learn-0.2, 400 epochs"}},
-		isNone: true, besides: fourthWidth + "; 2d-fixed alone has dropout, in the paper too: with dropout or " +
-			"without in both, it cannot be told", file: puzzlesFile},
+		isNone: true, besides: fourthWidth + "; only 2d-fixed has dropout, also in the paper; with dropout in " +
+			"both, or in neither: inconclusive", file: puzzlesFile},
 	{quote: paper.NextBest, printed: paper.RelativeTest().String(), contrast: "learn-0.2 less relative",
-		besides: fourthWidth + "; relative has a causal mask, in the paper too", file: puzzlesFile},
+		besides: fourthWidth + "; relative has a causal mask, also in the paper", file: puzzlesFile},
 	{quote: paper.AttentionPredicts, printed: "ρ = 0.96, p < 0.0001", other: acrossSigma("cosine", 1),
 		besides: "7 levels of σ, not 20; four seeds; agreement is lower: " +
 			".557 at σ = 0.2, printed .838", file: "fig3.csv"},
 	{quote: paper.DistancePredicts, printed: "ρ = −0.98, p < 0.0001", other: acrossSigma("procrustes", -1),
-		besides: "7 levels of σ, not 20; four seeds; from σ = 0.2 on the distance grows by the norm of the table alone",
+		besides: "7 levels of σ, not 20; four seeds; from σ = 0.2 on, the distance grows with the norm alone",
 		file:    "fig3.csv"},
 	{quote: paper.DecayAlike, printed: ".997 ± .008; .994 ± .008",
 		contrast: decayed("2d-fixed") + " less " + decayed("learn-0.2"), isNone: true,
-		besides: "width 64, not 160; 400 epochs, not 4,000", file: puzzlesFile},
+		besides: "width 64; 400 epochs", file: puzzlesFile},
 	{quote: paper.SGDBetter, printed: "σ = 0.01: .885 ± .101; .588 ± .186",
 		contrast: withSGD("learn-0.01") + " less learn-0.01", cases: []claimCase{
 			{"σ = 0.01", withSGD("learn-0.01") + " less learn-0.01"},
 			{"0.05", withSGD("learn-0.05") + " less learn-0.05"}, {"0.1", withSGD("learn-0.1") + " less learn-0.1"}},
-		besides: fourthWidth + "; a rate of .03, a hundred times Adam's, not ten times; at 0.01 seeds were added " +
-			"after looking at five", file: puzzlesFile},
-	{quote: "[two heads] overall reduce generalization performance", printed: "in a figure alone", other: twoHeads,
-		besides: "learn-0.2, three seeds; rope has more with two heads in three pairs; four heads were not run",
-		file:    "variants.csv"},
+		besides: fourthWidth + "; learning rate .03, a hundred times Adam's, not ten times; at 0.01, ten " +
+			"seeds were added after a look at five", file: puzzlesFile},
+	{quote: "[two heads] overall reduce generalization performance", printed: "only in a figure", other: twoHeads,
+		besides: "learn-0.2, three seeds; rope solves more with two heads in 3 of 3 pairs; no model with four " +
+			"heads",
+		file: "variants.csv"},
 	{quote: paper.NoiseRobust,
-		printed: "in a figure alone", other: noise, besides: "7 levels of σ; accuracy with noise of SD 0.1 on " +
-			"tokens, of which accuracy without it is a part; models of σ = 2 have little to lose",
+		printed: "only in a figure", other: noise, besides: "7 levels of σ; ρ of σ and the accuracy with noise " +
+			"of SD 0.1 on tokens, which depends on the accuracy without noise; models of σ = 2 have little to lose",
 		file: puzzlesFile},
 	{quote: "[simulated network] all models converged to the same MSE", printed: "F = .24, p = .97",
-		other: networkErrors, isNone: true, verdict: cannotBeTold, besides: "10,000 steps, not 50,000, after which " +
-			"half of the encodings have not learned the network; nope, not learn-1; half of the nodes masked",
+		other: networkErrors, isNone: true, verdict: inconclusive, besides: "10,000 steps, not 50,000: half of " +
+			"the encodings have not learned the network; nope instead of learn-1; half of the nodes masked",
 		file: "nmar.csv"},
-	{quote: "[simulated network] " + paper.NetworkFound, printed: "in a figure alone", other: networkModules,
-		besides: "learn-0.1 against learn-2, three seeds; learn-0.2 and learn-1 were not trained so long",
+	{quote: "[simulated network] " + paper.NetworkFound, printed: "only in a figure", other: networkModules,
+		besides: "learn-0.1 against learn-2, three seeds; learn-0.2 and learn-1 were not trained for 50,000 steps",
 		file:    "nmar.csv"},
 	{quote: "[human fMRI] " + paper.BestErrors,
-		printed: "in a figure alone", words: fmriErrors, verdict: cannotBeTold,
+		printed: "only in a figure", words: fmriErrors, verdict: inconclusive,
 		besides: "two seeds, 12 subjects, two layers, 12,000 steps", file: "fmri.csv"},
 	{quote: "[human fMRI] " + paper.NetworksHighest,
-		printed: "in a figure alone", words: fmriModules, verdict: cannotBeTold,
+		printed: "only in a figure", words: fmriModules, verdict: inconclusive,
 		besides: "two seeds, 12 subjects, two layers, 12,000 steps", file: "fmri.csv"},
 }
 
@@ -210,7 +212,7 @@ func claimTable(m models, holm map[string]float64, contrasts map[string]differen
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |", c.quote, c.printed, ours, p,
 			c.verdictOf(m, holm, contrasts), c.besides, c.file))
 	}
-	return markdown("| the paper says | printed | measured here | Holm's p | verdict | what else differs | "+
+	return markdown("| the paper says | printed | measured here | p (Holm) | verdict | what else differs | "+
 		"file |", rows)
 }
 
@@ -233,7 +235,7 @@ func converged(m models) string {
 		parts = append(parts, fmt.Sprintf("%s %d of %d (training %s)", name, fitted, len(m[name]),
 			point(m[name].mean("train"))))
 	}
-	return "fitted: " + strings.Join(parts, ", ")
+	return "reached .99: " + strings.Join(parts, ", ")
 }
 
 // acrossSigma correlates a measure of fig3.csv with validation accuracy over levels of σ. The sign is the
@@ -265,8 +267,8 @@ func noise(m models) other {
 		lost = append(lost, known.mean("validation")-y[len(y)-1])
 	}
 	of := spearman(x, y, -1)
-	of.ours += fmt.Sprintf("; noise takes %s at 0.1, %s at 0.2, %s at 1, %s at 2", point(lost[0]), point(lost[1]),
-		point(lost[4]), point(lost[6]))
+	of.ours += fmt.Sprintf("; noise lowers accuracy by %s at σ = 0.1, %s at 0.2, %s at 1, %s at 2", point(lost[0]),
+		point(lost[1]), point(lost[4]), point(lost[6]))
 	return of
 }
 
@@ -291,7 +293,7 @@ func twoHeads(m models) other {
 		}
 	}
 	d := less(m["learn-0.2"], two)
-	return other{fmt.Sprintf("one head less two: %s, %s (%d pairs)", point(d.mean), span(d.seeds), d.n), d.p,
+	return other{fmt.Sprintf("one head − two heads: %s, %s (%d pairs)", point(d.mean), span(d.seeds), d.n), d.p,
 		d.mean < 0}
 }
 

@@ -32,8 +32,8 @@ func rankTable(ranked []ranking.Standing, by map[string]entry, costs map[string]
 			leaderCells(by[s.Label]), fresh, differs, costCells(by[s.Label], costs)))
 	}
 	const shown = 30
-	const headings = "| rank | 95 % | encoding | places | epochs until .99 | training | IID test | validation | " +
-		"fresh seeds | worse than the first | step | parameters |"
+	const headings = "| rank | 95 % | encoding | positions | epochs until .99 | training | IID test | " +
+		"validation | fresh seeds | worse than the first | step | parameters |"
 	return markdown(headings, rows[:shown]) + fmt.Sprintf("\n<details><summary>The other %d</summary>\n\n%s\n"+
 		"</details>\n", len(rows)-shown, markdown(headings, rows[shown:]))
 }
@@ -93,8 +93,8 @@ func onceTable(by map[string]entry) string {
 		names = append(names, d.name)
 	}
 	return markdown("| table | once | at every block |", rows) + "\n" + wrapped(fmt.Sprintf(`
-Of %d tables %d solve more than .05 more once: %s. The most that once is ahead
-is %s (%s), the most that it is behind %s (%s).
+%[2]d of %[1]d tables solve more than .05 more if added once: %[3]s. The largest gain of adding once is %[4]s
+(%[5]s), the largest loss %[6]s (%[7]s).
 `, len(less), len(ahead), wording.List(len(names), names), point(most.less), most.name, point(-least.less),
 		least.name))
 }
@@ -115,8 +115,8 @@ func unfittedTable(unfitted []entry, costs map[string]row) string {
 	if rows == nil {
 		return "None so far.\n"
 	}
-	return markdown("| encoding | places | epochs until .99 | training | IID test | validation | step | parameters |",
-		rows)
+	return markdown("| encoding | positions | epochs until .99 | training | IID test | validation | step | "+
+		"parameters |", rows)
 }
 
 // taskTable lists the encodings that other tasks were trained with: errors of masked prediction, with those that

@@ -180,7 +180,7 @@ func leaderPanels(ranked []ranking.Standing, by map[string]entry) []figure.Panel
 	return []figure.Panel{all, first}
 }
 
-// leaderWords says how many encodings are shown to be worse than the first.
+// leaderWords says how many encodings are significantly worse than the first.
 func leaderWords(ranked []ranking.Standing, unfitted []entry) string {
 	worse := 0
 	for _, s := range ranked[1:] {
@@ -189,11 +189,11 @@ func leaderWords(ranked []ranking.Standing, unfitted []entry) string {
 		}
 	}
 	best := ranked[0]
-	return wrapped(fmt.Sprintf("Of %d encodings, each σ and placement counted apart, %d have fitted with all three "+
-		"seeds and are ranked. `%s` has the best mean of the %d: it solves %s of the validation puzzles (rank %d to "+
-		"%d, 95 %%). %d are shown to be worse. Of the other %d three seeds cannot show that they are worse.\n",
-		len(ranked)+len(unfitted), len(ranked), best.Label, len(ranked), point(best.Mean), best.LowRank,
-		best.HighRank, worse, len(ranked)-1-worse))
+	return wrapped(fmt.Sprintf("`%s` has the best mean: it solves %s of the validation puzzles (rank %d to %d, "+
+		"95 %%). %d encodings are significantly worse; for the other %d, three seeds do not show a difference. Of "+
+		"%d encodings, counting each σ and placement, the %d that have fitted with all three seeds are ranked.\n",
+		best.Label, point(best.Mean), best.LowRank, best.HighRank, worse, len(ranked)-1-worse,
+		len(ranked)+len(unfitted), len(ranked)))
 }
 
 // wrapped breaks the paragraphs of a text and the items of its lists, which stay indented, at 110 columns.
@@ -245,7 +245,7 @@ func extremes(ranked []ranking.Standing) (out []extreme) {
 		own[knows] = append(own[knows], s)
 	}
 	for _, kind := range [][2]string{{"2-D", "the grid"}, {"1-D", "an order"},
-		{"none", "neither, and have a row of a table for each token"}} {
+		{"none", "neither: a table has one row for each token"}} {
 		of := own[kind[0]]
 		last := len(of) - min(3, len(of)/2)
 		out = append(out, extreme{kind[0], kind[1], len(of), of[:min(5, last)], of[last:]})
@@ -267,24 +267,23 @@ func advice(m models, ranked []ranking.Standing) string {
 		}
 		return strings.Join(names, ", ")
 	}
-	text := fmt.Sprintf("On Latin squares, whose 16 tokens lie on a grid, %d encodings have fitted with three "+
-		"seeds. Their ranks differ by what they know of the places (%s, Kruskal and Wallis). Validation accuracy:\n\n",
+	text := fmt.Sprintf("On Latin squares, whose 16 tokens lie on a grid, the ranks of %d encodings depend on "+
+		"what the encoding knows about positions (%s, Kruskal-Wallis test). Validation accuracy, three seeds:\n\n",
 		len(ranked), number.PText(p))
 	for _, of := range extremes(ranked) {
-		text += fmt.Sprintf("* %d know %s (median rank of their schemes %s): first %s; last %s.\n", of.n, of.words,
+		text += fmt.Sprintf("* %d know %s (median rank %s): best %s; worst %s.\n", of.n, of.words,
 			median[of.knows], list(of.first), list(of.last))
 	}
 	mean := func(name string) string { return point(stats.Mean(m.column(name, "validation"))) }
 	undropped := m.less("learn-0.2", "2d-fixed without dropout")
 	return wrapped(text + fmt.Sprintf(`
-`+"`axial`"+` counts as knowing the grid: it factors the 16 places as 4 x 4, which here are the rows and columns.
+Medians are over schemes. `+"`axial`"+` counts as knowing the grid: it factors the 16 positions as 4 x 4.
 
-A learned table that is added at every block should start small: σ = 0.2 solves %s of the
-validation puzzles, σ = 2 %s (fifteen seeds). Added
-once, σ = 2 solves %s, and %s where the answer is read at the probe. Dropout .1 in training gives σ = 0.2 %s at
-every block. True places are shown to be better than learned ones only where they alone have dropout:
-`+"`2d-fixed`"+` solves %s with that of the published code and %s without, where learned ones of σ = 0.2 are
-ahead by %s (95 %%: %s).
+A learned table that is added at every block should start small: with fifteen seeds, σ = 0.2 solves %s of the
+validation puzzles and σ = 2 solves %s. Added once, σ = 2 solves %s, and %s if the answer is read at the probe. With
+dropout .1 in training, σ = 0.2 at every block solves %s. `+"`2d-fixed`"+`, the ground truth, is significantly
+better than a learned table only if it alone has dropout: it solves %s with the dropout of the published code and %s
+without, where a learned table of σ = 0.2 is ahead by %s (95 %%: %s).
 `, mean("learn-0.2"), mean("learn-2"), mean("learn-2, once"), mean("learn-2, once, probe"),
 		mean("learn-0.2 with dropout"), mean("2d-fixed"), mean("2d-fixed without dropout"), point(undropped.mean),
 		span(undropped.seeds)))
@@ -299,8 +298,8 @@ func seedWords(m models, ranked []ranking.Standing) string {
 				point(m[s.Label].mean("validation"))))
 		}
 	}
-	return wrapped(fmt.Sprintf("**Fifteen seeds**: Evidence has them of %d, the three among them. Validation "+
-		"accuracy with three, then with fifteen: %s.\n", len(all), strings.Join(all, "; ")))
+	return wrapped(fmt.Sprintf("**Fifteen seeds**, of which three are those of the ranks, exist for %d encodings "+
+		"(Evidence). Validation accuracy with three, then with fifteen: %s.\n", len(all), strings.Join(all, "; ")))
 }
 
 // missing lists the encodings of the preset that were not trained with all seeds.
@@ -363,13 +362,13 @@ func freshWords(ranked []ranking.Standing, by map[string]entry) string {
 	if more < 0 {
 		than, more = "lower", -more
 	}
-	have := "all have fitted"
+	have := "all models have fitted"
 	if unfitted > 0 {
-		have = fmt.Sprintf("%d have not fitted", unfitted)
+		have = fmt.Sprintf("%d models have not fitted", unfitted)
 	}
-	return wrapped(fmt.Sprintf("**Fresh seeds**: two (%s) that play no part in the ranks exist of %d ranked "+
-		"encodings, and %s. Spearman's ρ of their means with the ranked ones is %s; on average they "+
-		"are %s %s. %d are more than .1 apart, where the spread of seeds (SD %s) lets one expect %.0f.\n",
+	return wrapped(fmt.Sprintf("**Fresh seeds**: two seeds (%s) that are not used for the ranks exist for %d "+
+		"ranked encodings; %s. Their means correlate with the ranked ones by Spearman's ρ = %s and are %s %s on "+
+		"average. %d differ by more than .1; the spread of seeds (SD %s) predicts %.0f.\n",
 		strings.Join(freshSeeds, ", "), len(old), have, point(rho.Statistic), point(more), than, apart, point(pooled),
 		chance*float64(len(old))))
 }
@@ -413,11 +412,10 @@ func confoundWords(ranked []ranking.Standing, by map[string]entry) string {
 		}
 		return number.Bare(expect.Must(stats.Spearman(epochs, validation)).Statistic, 2)
 	}
-	return wrapped(fmt.Sprintf("* **Length of training**: encodings that need more epochs until .99 solve less. "+
-		"Spearman's ρ of epochs and validation is %s over all, %s over those that know an order and %s over those "+
-		"that know the grid."+`
-* **Masks**: %s have a causal mask. Median ranks of those without: %s.
-* **Devices**: a GPU trained %s. Their median ranks: %s; of those that a CPU trained: %s.
+	return wrapped(fmt.Sprintf(`* **Length of training**: encodings that need more epochs until .99 solve less
+(Spearman's ρ %s over all, %s over those that know an order, %s over those that know the grid).
+* **Causal masks**: %s have one. Median ranks of those without: %s.
+* **Devices**: %s were trained on a GPU. Their median ranks: %s. Median ranks of those trained on a CPU: %s.
 `, length(func(string) bool { return true }), length(func(k string) bool { return k == "1-D" }),
 		length(func(k string) bool { return k == "2-D" }), masked, free, gpu, onGPU, onCPU))
 }
@@ -443,10 +441,10 @@ func deviceWords(all []entry) string {
 			most[measure] = max(most[measure], math.Abs(d))
 		}
 	}
-	return wrapped(fmt.Sprintf("A GPU trained %d encodings, those with `tf32` in `puzzles.csv`: an NVIDIA H200, "+
-		"products in tf32, five seeds as one ensemble (libtorch 2.11, commit 8ee790ee). A CPU trained %d of "+
-		"these models, too, in fp32 (%s): epochs until .99 differ by %.0f at most, IID accuracy by %s and "+
-		"validation by %s.\n", n,
+	return wrapped(fmt.Sprintf("%d encodings were trained on a GPU (`tf32` in `puzzles.csv`): an NVIDIA H200, "+
+		"products in tf32, five seeds as one ensemble (libtorch 2.11, commit 8ee790ee). %d of these models "+
+		"were trained on a CPU as well, in fp32 (%s): epochs until .99 differ by at most %.0f, IID accuracy by %s "+
+		"and validation by %s.\n", n,
 		len(again), strings.Join(slices.Sorted(maps.Keys(names)), "; "), most["epochs"], point(most["iid"]),
 		point(most["validation"])))
 }
@@ -454,10 +452,10 @@ func deviceWords(all []entry) string {
 // familyWords tests whether ranks differ by family.
 func familyWords(ranked []ranking.Standing) string {
 	families, p := ranking.Families(ranked, func(s string) string { return expect.Must(catalogue.FamilyOf(s)) })
-	are := "are not shown to differ"
+	are := "do not differ significantly"
 	if p < .05 {
 		are = "differ"
 	}
 	return wrapped(fmt.Sprintf("Ranks %s by where an encoding acts and whether it is trained "+
-		"(%d families, %s, Kruskal and Wallis).\n", are, len(families), number.PText(p)))
+		"(%d families, %s, Kruskal-Wallis test).\n", are, len(families), number.PText(p)))
 }

@@ -46,7 +46,7 @@ func nameOf(r row) string {
 		name += ", frozen"
 	}
 	if r["take"] == "pe" {
-		name += ", of another model"
+		name += ", from another model"
 	}
 	if r["pe_tables"] == "shared" {
 		name += ", shared"
@@ -146,8 +146,9 @@ func missingModels(t *testing.T, m models) string {
 			t.Errorf("evidence-models has no %s", nameOf(r))
 		}
 	}
-	return fmt.Sprintf("**Not run yet**, of `evidence-models`, with the number of seeds: %s.\n\nRun, but without "+
-		"answers: %s.\n", cmp.Or(strings.Join(lacking, "; "), "none"), cmp.Or(strings.Join(unanswered, "; "), "none"))
+	return fmt.Sprintf("**Not run yet**, models of `evidence-models` with the number of seeds: %s.\n\n"+
+		"Run, but their answers were not kept: %s.\n", cmp.Or(strings.Join(lacking, "; "), "none"),
+		cmp.Or(strings.Join(unanswered, "; "), "none"))
 }
 
 // correct returns 1 for each validation puzzle that the model of a row answered, else 0; nil where its
@@ -286,7 +287,7 @@ func (s seeds) fitted() string {
 	}
 	text := fmt.Sprintf("%d to %d", slices.Min(epochs), slices.Max(epochs))
 	if unfitted > 0 {
-		text += fmt.Sprintf("; %d not", unfitted)
+		text += fmt.Sprintf("; %d not fitted", unfitted)
 	}
 	return text
 }

@@ -77,7 +77,7 @@ func variantTable(m models, isOf func(row) bool, besides ...string) string {
 		text := nameOfVariant(r) + " | " + r["lr"]
 		switch {
 		case r["pe_lr"] != "":
-			text += ", " + r["pe_lr"] + " of the table"
+			text += ", " + r["pe_lr"] + " for the PE"
 		case r["pe_init"] != "" && r["pe_init"] != "normal":
 			text += ", " + r["pe_init"]
 		}
@@ -109,14 +109,14 @@ func variantTable(m models, isOf func(row) bool, besides ...string) string {
 		}
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", key, strings.Join(cells, "; "), strings.Join(moved, ", ")))
 	}
-	return markdown("| encoding | lr | training, IID test, validation (epochs until .99), a seed each | moved |", rows)
+	return markdown("| encoding | lr | training, IID test, validation (epochs until .99), by seed | change |", rows)
 }
 
 // headsTable lists the models of two heads.
 func headsTable(m models) string {
 	d := m.less("rope, 2 heads", "rope")
 	return variantTable(m, func(r row) bool { return r["heads"] == "2" }, "rope, 2 heads") + fmt.Sprintf(
-		"\nrope has more with two heads than with one, by %s (%s, %d pairs, not corrected).\n", point(d.mean),
+		"\nrope solves %s more with two heads than with one (%s, %d pairs, not corrected).\n", point(d.mean),
 		span(d.seeds), d.n)
 }
 

@@ -116,6 +116,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 var outputSettings = []Setting{
 	{
 		Key: "log_every", Flag: "log-every", Effect: Measures, SameStepTime: true, Range: "[1, inf)",
+		Makes: []string{"loss", "train", "train_mse"}, // means since the last record
 		Help: "epochs between records, or steps where the task counts those (default: a twentieth; 1 up to 50 " +
 			"epochs; with --until, which a record ends, a hundredth or less)",
 		Complete: func(c *Config) error {
