@@ -103,7 +103,7 @@ func TestAdviseBudget(t *testing.T) {
 		t.Errorf("%+v: %s", e, errs)
 	}
 	out := says(t, t.TempDir(), line, 0)
-	if !regexp.MustCompile(`with 1 worker, timed on \S+; \d+ steps a model.* not the start`).MatchString(out) {
+	if !regexp.MustCompile(`with 1 worker, timed on \S+; \d+ steps per model.* without start`).MatchString(out) {
 		t.Error(out)
 	}
 	said := overBudget(time.Minute, 6*time.Minute)

@@ -176,8 +176,8 @@ func stepTime(g cohort.Group) float64 {
 	return stats.Quantile(times, .5)
 }
 
-// parameters returns the number of the encoding's trained parameters in the checkpoint of the group's first model: of
-// those Adam keeps a mean of the gradient. A checkpoint of SGD does not tell them apart.
+// parameters returns the number of the encoding's trained parameters in the checkpoint of the group's first model:
+// Adam keeps a mean of the gradient for these. A checkpoint of SGD does not distinguish them.
 func parameters(g cohort.Group) table.Cell {
 	m := g.Models[0]
 	tensors, _, err := safetensors.List(runlog.CheckpointPath(m.Run.Dir))

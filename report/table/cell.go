@@ -130,8 +130,8 @@ func (c Cell) Compare(d Cell) int {
 	return strings.Compare(c.text, d.text)
 }
 
-// Decimals returns the number of decimals that show the whole of a number, at most six, or those that show two digits
-// of a number below 1e-5.
+// Decimals returns the number of decimals that show a number in full, at most six, or those that show two digits of
+// a number below 1e-5.
 func (c Cell) Decimals() int {
 	const most = 6
 	if c.kind != decimal {
