@@ -232,7 +232,8 @@ func TestCandidates(t *testing.T) {
 		t.Errorf("candidates %q, want %q", got, want)
 	}
 	notes := strings.Join(s.Notes, "\n")
-	expect.Contains(t, notes, "counted once: 1 model", "learn-0.2, lr 0.1, pe_lr shared is not compared: settings or data",
+	expect.Contains(t, notes, "counted once: 1 model",
+		"learn-0.2, lr 0.1, pe_lr shared is not compared: settings or data",
 		"nope, lr 0.1 is not compared: settings or data", "rope, data bbbb is not compared: settings or data",
 		"rope, data aaaa is not compared: it lacks seeds")
 }

@@ -472,7 +472,7 @@ func TestCheckTellsNothing(t *testing.T) {
 		tolerance float64
 		says, not string
 	}{
-		{[]array.Array{zero("q"), zero("q_out")}, 1e-4, "q_out is 0 everywhere, which cannot distinguish conventions", "none"},
+		{[]array.Array{zero("q"), zero("q_out")}, 1e-4, "0 everywhere, which cannot distinguish conventions", "none"},
 		{[]array.Array{random("q", 1, 1, 4, 8), random("q_out", 2, 1, 4, 8)}, 1e9, "", "is 0 everywhere"},
 	} {
 		f, err := checkedWithin(t, c.tolerance, "rope", c.arrays, nil, "line")

@@ -283,8 +283,8 @@ func beyondItems() []spec {
 			Tables: []func(*draft){readingTable},
 			Caption: "The published code adds a separate PE at the input of every " +
 				"block, and reads the answer at the last token; the text suggests one PE at the input " +
-				"and the answer at the probe's token. The paper does not say that either matters. Validation accuracy by " +
-				"σ in all four readings ({epochs}), all else as in the code.{fit}"},
+				"and the answer at the probe's token. The paper does not say that either matters. Validation " +
+				"accuracy by σ in all four readings ({epochs}), all else as in the code.{fit}"},
 		{ID: "iid_ood", Section: beyond, Title: "Held-out puzzles of the same kind, and of another",
 			Of: mainGroups, None: onPuzzles,
 			Rows: []row{
