@@ -77,28 +77,32 @@ func hash(x []float32) [2]uint64 {
 	return [2]uint64{uint64(len(x)), sum}
 }
 
-// ReadRun reads the one run of a file as it is, [frames, tokens], with the names of its tokens
-// where it or the options have any.
-func ReadRun(file string, o Options) (array.Array, []string, error) {
-	plans, err := newLoader(o).plan(file)
+// ReadRun reads the one run of a file, [frames, tokens], without z-scores: tokens in the order of the options'
+// names where both have names, and the names where either has any. notes are those for the user.
+func ReadRun(file string, o Options) (run array.Array, names, notes []string, err error) {
+	l := newLoader(o)
+	plans, err := l.plan(file)
 	if err != nil {
-		return array.Array{}, nil, err
+		return run, nil, nil, err
 	}
-	if len(plans) != 1 || plans[0].layout.slices != 1 {
-		return array.Array{}, nil, fmt.Errorf(
-			"%s: it has several runs: name one with --dataset", file)
+	p := plans[0]
+	if len(plans) != 1 || p.layout.slices != 1 {
+		return run, nil, nil, fmt.Errorf("%s: it has several runs: name one with --dataset", file)
 	}
-	a, err := plans[0].m.load()
-	if err != nil {
-		return array.Array{}, nil, err
+	if run, err = p.m.load(); err != nil {
+		return run, nil, nil, err
 	}
-	if plans[0].layout.tokenStep != 1 {
-		a = a.Transpose()
+	if p.layout.tokenStep != 1 {
+		run = run.Transpose()
 	}
-	if plans[0].m.names == nil {
-		return a, o.Names, nil
+	if n := p.layout.tokens; p.order != nil {
+		ordered := make([]float64, len(run.Data))
+		for i, v := range run.Data {
+			ordered[i-i%n+p.order[i%n]] = v
+		}
+		run.Data = ordered
 	}
-	return a, plans[0].m.names, nil
+	return run, l.set.Names, l.set.Notes, nil
 }
 
 // loader collects a set.
