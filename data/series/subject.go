@@ -131,7 +131,7 @@ func (f subjectFinder) of(files []string) (map[string]string, []string, error) {
 		}
 		all[file] = one
 	}
-	err := checkApart(files, all)
+	err := cmp.Or(f.rename(files, all), checkApart(files, all))
 	if f.table == nil {
 		err = cmp.Or(err, checkRuns(files, all))
 	}
@@ -193,10 +193,30 @@ func (f subjectFinder) one(file string, files []string) (found, error) {
 		}
 		one = found{m[1], byPattern}
 	}
-	if f.table != nil {
-		one.subject = f.table.known(one.subject)
-	}
 	return one, nil
+}
+
+// rename calls the subjects that paths told as the table calls them. Two of them stay two: it may have 1 for
+// 01, but not for 01 and 1.
+func (f subjectFinder) rename(files []string, all map[string]found) error {
+	first := map[string][2]string{} // by the table's name: a file and its subject by its path
+	for _, file := range files {
+		one := all[file]
+		if f.table == nil || one.by == byTable || one.by == byRow {
+			continue
+		}
+		name := f.table.known(one.subject)
+		before, seen := first[name]
+		if seen && before[1] != one.subject {
+			return fmt.Errorf("%s: %q, of whom there is %s, and %q, of %s, would both be its subject %q: write "+
+				"each as the paths do, or say in a column file whose the files are", f.table.File, before[1],
+				before[0], one.subject, file, name)
+		}
+		first[name] = [2]string{file, one.subject}
+		one.subject = name
+		all[file] = one
+	}
+	return nil
 }
 
 // checkApart returns an error if two files of different folders would be of one subject only because
