@@ -383,4 +383,12 @@ func TestReadHeader(t *testing.T) {
 			t.Errorf("%q, %v: %d rows, names %q", c.body, c.header, f.rows, f.Names)
 		}
 	}
+	// --header is of all files: the data may need it, and edges have none.
+	for body, names := range map[string]string{"10,20\n20,30\n30,10\n": "10 20 30", "a,b\nb,c\nc,a\n": "a b c"} {
+		path := expect.File(t, "p.csv", body)
+		expect.Error(t, expect.ErrorOf(Read(path, Auto, text.Yes, strings.Fields(names)...)),
+			path+": --header yes makes its first line, "+strings.Fields(body)[0]+", a heading", "put from,to")
+		expect.Must(Read(expect.File(t, "p.csv", "from,to\n"+body), Auto, text.Yes, strings.Fields(names)...))
+	}
+	expect.Must(Read(expect.File(t, "p.csv", "b,a,c\n2,1,3\n"), Auto, text.Yes, "a", "b", "c")) // a row of names
 }

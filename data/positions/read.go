@@ -62,6 +62,7 @@ type File struct {
 	columns int
 	data    []float64 // [rows,columns]; weights of edges [rows,1]
 	ends    [][2]string
+	heading []string // first line of a text that the user says is a heading, and is not one of edges
 }
 
 // Read reads positions from FILE, or from the array NAME of FILE:NAME. as states the form or is Auto.
