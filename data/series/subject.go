@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"torchpe/data/array"
 	"torchpe/internal/wording"
 )
@@ -71,7 +73,7 @@ const (
 // six digits there, as HCP numbers its subjects; else the nearest folder called sub-NAME or laid out
 // as HCP's 100307/MNINonLinear/Results; else the whole name without its extension.
 func inPath(file string) found {
-	base := filepath.Base(file)
+	base := norm.NFC.String(filepath.Base(file))
 	for i, part := range subjectParts {
 		if m := part.FindStringSubmatch(base); m != nil {
 			return found{m[1], byName + origin(i)}
@@ -115,9 +117,9 @@ func foldersOf(file string) []string {
 	return parts(filepath.Dir(full))
 }
 
-// parts splits a path into the names of its folders and its file.
+// parts splits a path into the names of its folders and its file, in Unicode's form NFC as tables have them.
 func parts(path string) []string {
-	return strings.FieldsFunc(filepath.ToSlash(path), func(r rune) bool { return r == '/' })
+	return strings.FieldsFunc(filepath.ToSlash(norm.NFC.String(path)), func(r rune) bool { return r == '/' })
 }
 
 // of returns the subject of each file by its path, with notes on how they were found. Files that
@@ -186,7 +188,7 @@ func (f subjectFinder) one(file string, files []string) (found, error) {
 		if err != nil {
 			return found{}, err
 		}
-		m := f.pattern.FindStringSubmatch(filepath.ToSlash(full))
+		m := f.pattern.FindStringSubmatch(filepath.ToSlash(norm.NFC.String(full)))
 		if m == nil || m[1] == "" {
 			return found{}, fmt.Errorf("--subject-pattern %q finds no subject in %s: correct it, or "+
 				"leave this file out", f.pattern, full)

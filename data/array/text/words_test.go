@@ -55,3 +55,13 @@ func TestWriteWords(t *testing.T) {
 	expect.Equal(t, "rows", i, len(rows))
 	expect.Error(t, WriteWords(io.Discard, [][]string{{"a", "b\nc"}}), `"b\nc" has a line end`)
 }
+
+// Names that look alike are alike: é is one letter, or an e and an accent, as macOS writes names of files.
+func TestNamesInOneForm(t *testing.T) {
+	for row, err := range Words(expect.File(t, "a.csv", "e\u0301,\"e\u0301\"\n")) {
+		expect.Equal(t, "words", fmt.Sprintf("%+q, %v", row, err), `["\u00e9" "\u00e9"], <nil>`)
+	}
+	got, err := Read(expect.File(t, "a.csv", "id,e\u0301,\u00e9\no\u0308,1,2\n"), Options{})
+	expect.Equal(t, "table", fmt.Sprintf("%+q %+q %v", got.Columns, got.Rows, err),
+		`["\u00e9" "\u00e9"] ["\u00f6"] <nil>`)
+}
