@@ -45,6 +45,7 @@ var needsTorch = []string{"report/catalogue", "report/ranking"}
 var thirdParty = map[string][]string{
 	"internal/expect":  {"github.com/google/go-cmp"},
 	"internal/metrics": {"gonum.org/v1/gonum"}, "internal/stats": {"gonum.org/v1/gonum"},
+	"data":        {"golang.org/x/text"},
 	"data/masked": {"gonum.org/v1/gonum"}, "data/nmar": {"gonum.org/v1/gonum"}, "data/hcp": {"gonum.org/v1/gonum"},
 	"models/pe":    {"go.yaml.in/yaml/v3"},
 	"train/runlog": {"golang.org/x/sys", "github.com/gofrs/flock"},

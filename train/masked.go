@@ -250,15 +250,19 @@ func (t *maskedTask) notes() []string {
 	}
 	levels := append([]float64{t.train.Level}, t.config.TestLevels...)
 	slices.Sort(levels)
-	var rounded []string
+	var other []string
 	for _, level := range slices.Compact(levels) {
-		n := (masked.Masking{Level: level}).Count(t.table.Tokens)
-		if share := float64(n) / float64(t.table.Tokens); t.train.Exact && math.Abs(share-level) > 0.04 {
-			rounded = append(rounded, fmt.Sprintf("%g hides %d", level, n))
+		m := masked.Masking{Level: level, Exact: t.train.Exact}
+		share := m.Share(t.table.Tokens)
+		switch isOther := math.Abs(share-level) > 0.04; {
+		case isOther && m.Exact:
+			other = append(other, fmt.Sprintf("%g hides %d", level, m.Count(t.table.Tokens)))
+		case isOther: // samples with none or all masked are drawn again
+			other = append(other, fmt.Sprintf("%g hides %.0f %% on average", level, 100*share))
 		}
 	}
-	if rounded != nil {
-		notes = append(notes, fmt.Sprintf("masks of %d tokens: %s", t.table.Tokens, strings.Join(rounded, ", ")))
+	if other != nil {
+		notes = append(notes, fmt.Sprintf("masks of %d tokens: %s", t.table.Tokens, strings.Join(other, ", ")))
 	}
 	if n := len(t.split.Test); n < 10 {
 		notes = append(notes, fmt.Sprintf("held out: errors are of %d frames and say little; hold out more", n))

@@ -41,9 +41,14 @@ func TestNotesOnMasks(t *testing.T) {
 	c.Masked.Level, c.Masked.ZScore = 0.9, true
 	notes := strings.Join(expect.Must(newTask(c)).notes(), "\n")
 	const want = "z-scores: mean and SD are of each whole run, its held-out time points included\n" +
-		"masks of 6 tokens: 0.9 hides 5"
-	if !strings.HasSuffix(notes, want) {
-		t.Errorf("%q has no %q at its end", notes, want)
+		"masks of 6 tokens: 0.9 hides "
+	if !strings.HasSuffix(notes, want+"5") {
+		t.Errorf("%q has no %q at its end", notes, want+"5")
+	}
+	c.Masked.Draw = config.BernoulliMask
+	notes = strings.Join(expect.Must(newTask(c)).notes(), "\n")
+	if !strings.HasSuffix(notes, want+"79 % on average") { // (0.9 - 0.9^6) / (1 - 0.1^6 - 0.9^6)
+		t.Errorf("%q has no share of those that are not redrawn at its end", notes)
 	}
 	c.Masked.NMAR.Frames, c.Masked.TestShare = 10, 0.9
 	expect.Error(t, expect.ErrorOf(newTask(c)), "data: 1 frame is left to train on, of 10 frames")

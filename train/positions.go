@@ -2,13 +2,13 @@ package train
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
 	"strings"
 
+	"torchpe/data/array/text"
 	"torchpe/data/masked"
 	"torchpe/data/positions"
 	"torchpe/internal/metrics"
@@ -191,7 +191,7 @@ func (p TokenPositions) WriteCSV(w io.Writer) error {
 		}
 		rows = append(rows, row)
 	}
-	return csv.NewWriter(w).WriteAll(rows)
+	return text.WriteWords(w, rows)
 }
 
 // startCoordinates returns the coordinates of tokens, by their Index, at which learned tables start, and a

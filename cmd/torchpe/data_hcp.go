@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -179,7 +180,7 @@ or .csv, [frames,tokens].`,
 }
 
 func (f *cleanFlags) run(*call) (r result, err error) {
-	set, names, err := f.readSeries()
+	set, names, notes, err := f.readSeries()
 	if err != nil {
 		return r, err
 	}
@@ -206,9 +207,10 @@ func (f *cleanFlags) run(*call) (r result, err error) {
 		Method   string   `json:"method"`
 		Notes    []string `json:"notes,omitempty"`
 	}{f.to.path, frames, parcels, cleaned.Columns, cleaned.Constant, cleaned.Rank, fmt.Sprint(cleaned.Method),
-		cleaned.Notes}
+		slices.Concat(notes, cleaned.Notes)}
 	r.print = printf("%s: %d frames of %d parcels; %d signals, rank %d, solved by %s\n", f.to.path, frames, parcels,
 		len(cleaned.Columns), cleaned.Rank, cleaned.Method)
+	r.notes = notes
 	if names != nil && strings.HasSuffix(f.to.path, ".npy") {
 		r.notes = append(r.notes, "a .npy file cannot hold names of parcels: write .csv to keep them")
 	}
@@ -219,15 +221,15 @@ func (f *cleanFlags) run(*call) (r result, err error) {
 	return r, nil
 }
 
-// readSeries returns the series [parcels,frames], and the names of parcels if the file has them.
-func (f *cleanFlags) readSeries() (hcp.Matrix, []string, error) {
+// readSeries returns the series [parcels,frames], the names of parcels if the file or --names has them, and notes.
+func (f *cleanFlags) readSeries() (set hcp.Matrix, names, notes []string, err error) {
 	o, err := f.source.s.Options(series.CorticalParcels)
 	if err != nil {
-		return hcp.Matrix{}, nil, usageError{err}
+		return set, nil, nil, usageError{err}
 	}
-	a, names, err := series.ReadRun(f.data, o)
+	run, names, notes, err := series.ReadRun(f.data, o)
 	if err != nil {
-		return hcp.Matrix{}, nil, err
+		return set, nil, nil, err
 	}
-	return hcp.MatrixOf(f.data, a.Transpose()), names, nil
+	return hcp.MatrixOf(f.data, run.Transpose()), names, notes, nil
 }

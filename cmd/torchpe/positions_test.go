@@ -81,3 +81,23 @@ func TestDataPositionsOfFewTokens(t *testing.T) {
 		t.Errorf("%d, %s", code, errs)
 	}
 }
+
+// Names that begin as comments do are read from all files that commands write.
+func TestNamesLikeComments(t *testing.T) {
+	data, modules := "\"#0\",\"%1\",c,d\n", "\"#0\",a\n\"%1\",a\nc,b\nd,\"#b\"\n"
+	for i := range 40 {
+		data += fmt.Sprintf("%d,%d,%d,%d\n", i*i%7, i*i%11, i*i%13, i*i%17)
+	}
+	dir := put(t, map[string]string{"x.csv": data, "m.csv": modules})
+	const train = "train --task masked --pe fourier-features --dry-run --positions "
+	for _, c := range [][2]string{
+		{"data hcp convert x.csv --modules m.csv --out npy", "4 tokens"},
+		{"data hcp check npy", "b (1 token), #b (1 token)"},
+		{"data positions --task masked --data x.csv --threads 1 --dims 2 --out where.csv", "2>2 gradients"},
+		{train + "where.csv --data x.csv", "2>tokens matched by name"},
+		{"analyze map --table where.csv --out map.csv", "PC 2"},
+		{train + "map.csv --data x.csv", "2>tokens matched by name"},
+	} {
+		says(t, dir, c[0], 0, c[1])
+	}
+}

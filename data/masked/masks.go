@@ -50,6 +50,16 @@ func (m Masking) Count(tokens int) int {
 	return min(max(1, int(math.Round(m.Level*float64(tokens)))), tokens-1)
 }
 
+// Share returns the expected share of masked tokens: the level, but for the whole count or the redraws.
+func (m Masking) Share(tokens int) float64 {
+	n := float64(tokens)
+	if m.Exact {
+		return float64(m.Count(tokens)) / n
+	}
+	all := math.Pow(m.Level, n)
+	return (m.Level - all) / (1 - math.Pow(1-m.Level, n) - all)
+}
+
 // Source identifies a draw: the masks of a training step, or those of a test. A test uses [StreamTest]
 // and step 0, so that its masks stay the same over a run.
 type Source struct {

@@ -214,12 +214,14 @@ func TestBernoulliRedraws(t *testing.T) {
 		t.Errorf("%d samples with no token masked, %d with all", counts[0], counts[tokens])
 	}
 	binomial := distuv.Binomial{N: tokens, P: level}
-	inside, chi := 1-binomial.Prob(0)-binomial.Prob(tokens), 0.0
+	inside, chi, mean := 1-binomial.Prob(0)-binomial.Prob(tokens), 0.0, 0.0
 	for k := 1; k < tokens; k++ {
 		want := samples * binomial.Prob(float64(k)) / inside
+		mean += want * float64(k) / samples
 		chi += (float64(counts[k]) - want) * (float64(counts[k]) - want) / want
 	}
 	checkChi(t, "numbers of masked tokens", chi, tokens-2)
+	expect.Near(t, "share", Masking{level, false}.Share(tokens), mean/tokens, 1e-12)
 }
 
 func TestDrawIsAPureFunction(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/cifti"
 )
@@ -61,9 +63,9 @@ func (p *Partition) Match(t Tokens) (*Matched, error) {
 }
 
 // Key returns the form of a name that is compared: lower case, without the suffix _ROI of Glasser's
-// names, and with numbers as plain digits.
+// names, with numbers as plain digits, and in Unicode's form NFC, which early runs may not have.
 func Key(name string) string {
-	return strings.TrimSuffix(strings.ToLower(arrayfile.PlainNumber(name)), "_roi")
+	return strings.TrimSuffix(strings.ToLower(norm.NFC.String(arrayfile.PlainNumber(name))), "_roi")
 }
 
 // MatchNames returns the index in names of each token, each used once, and the tokens and names without a

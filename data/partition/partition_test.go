@@ -72,6 +72,7 @@ func TestPlainHeader(t *testing.T) {
 		{"network\nvis\nnetwork\n", text.Auto, "[0 1 0] [network vis] []"},
 		{"area,sector\na,x\nb,y\n", text.Yes, "[0 1] [x y] [[a b]]"},
 		{"node,module\na,1\n", text.No, "[0 1] [module 1] [[node a]]"},
+		{"a,\u00e9\nb,e\u0301\nc,x\n", text.No, "[0 0 1] [\u00e9 x] [[a b c]]"},
 		{"7\n1\n2\n", text.Yes, "[0 1] [1 2] []"}, {"module\n3\n", text.No, "[0 1] [module 3] []"},
 	} {
 		p, err := Read(expect.File(t, "m.txt", c.body), c.header)
@@ -82,6 +83,8 @@ func TestPlainHeader(t *testing.T) {
 		}
 	}
 	expect.Error(t, expect.ErrorOf(Read(expect.File(t, "m.txt", "a,1\n"), text.Yes)), "no rows")
+	from, missing, _ := MatchNames([]string{"b", "\u00e9"}, []string{"e\u0301", "b"}) // of an early run
+	expect.Equal(t, "matched", fmt.Sprint(from, missing), "[1 0] []")
 }
 
 func TestHemispheres(t *testing.T) {

@@ -74,6 +74,9 @@ func (f *File) readWords(reference string, header text.Choice, names []string) (
 				at = columns
 			}
 			if headed || header == text.Yes {
+				if !headed {
+					f.heading = cells
+				}
 				continue
 			}
 		}
@@ -132,8 +135,13 @@ func (f *File) addEdge(from, to, weight string) error {
 }
 
 // finishEdges sets the names of tokens, or nil if all are numbers. Then these are indexes unless tokens have
-// names.
+// names. It returns an error where the heading may be an edge.
 func (f *File) finishEdges(names []string) error {
+	if len(f.heading) > 1 && arrayfile.HasAll(names, f.heading[:2]) {
+		return fmt.Errorf("%s: --header yes makes its first line, %s, a heading, and both are tokens: put from,to "+
+			"above it, with weight for a third column, or in its place if it is no edge", f.Source,
+			strings.Join(f.heading, ","))
+	}
 	f.Form, f.rows, f.columns, f.Names = Edges, len(f.ends), 1, nil
 	seen, words := map[string]bool{}, false
 	for _, e := range f.ends {

@@ -70,6 +70,8 @@ func TestForms(t *testing.T) {
 			"[1 2 0] [[0 1] [1 0] [0 0]] [] []", "row (lat) and column (lon)"},
 		{"a grid of units", "name,pos_x (mm),pos_y (mm)\na,1,0\nb,0,1\nc,0,0\n", Auto, nil, Grid,
 			"[1 2 0] [[0 1] [1 0] [0 0]] [] []", "row (pos_y (mm)) and column (pos_x (mm))"},
+		{"coordinates of one unit", "time (s),y (µm),x_um,z\n0,1,0,.5\n0,0,1,0\n0,0,0,0\n", Coordinates, nil,
+			Coordinates, "[0 1 2] [] [[0 1 0 0.5] [0 0 1 0] [0 0 0 0]] []", "of 3 tokens in 4 dimensions"},
 		{"a grid of other headings", "a,b\n1,0\n0,1\n0,0\n", Auto, nil, Grid,
 			"[2 1 0] [[1 0] [0 1] [0 0]] [] []", "row (a) and column (b)"},
 		{"a grid without equal numbers", "row,col\n0,1\n1,2\n2,0\n", Auto, nil, Grid,
@@ -232,6 +234,9 @@ func TestMistakes(t *testing.T) {
 		{"a heading or an edge", "region_a,region_b\na,b\nb,c\n", Auto, nil,
 			[]string{"its first line, region_a,region_b, may be", "--header yes or --header no"}},
 		{"a heading or an edge of numbers", "i j\n0 1\n1 2\n", Edges, nil, []string{"--header yes"}},
+		{"units", "name,x (mm),y_cm\na,1.5,0\nb,0,1\nc,0,0\n", Auto, abc,
+			[]string{`columns "x (mm)" and "y_cm" are in different units`}},
+		{"units of a grid", "x [um],y [m]\n1,0\n0,1\n0,0\n", Auto, nil, []string{`"x [um]" and "y [m]"`}},
 		{"nothing", "", Auto, nil, nil},
 		{"words", "x y z\n", Auto, nil, nil},
 	} {
@@ -383,4 +388,12 @@ func TestReadHeader(t *testing.T) {
 			t.Errorf("%q, %v: %d rows, names %q", c.body, c.header, f.rows, f.Names)
 		}
 	}
+	// --header is of all files: the data may need it, and edges have none.
+	for body, names := range map[string]string{"10,20\n20,30\n30,10\n": "10 20 30", "a,b\nb,c\nc,a\n": "a b c"} {
+		path := expect.File(t, "p.csv", body)
+		expect.Error(t, expect.ErrorOf(Read(path, Auto, text.Yes, strings.Fields(names)...)),
+			path+": --header yes makes its first line, "+strings.Fields(body)[0]+", a heading", "put from,to")
+		expect.Must(Read(expect.File(t, "p.csv", "from,to\n"+body), Auto, text.Yes, strings.Fields(names)...))
+	}
+	expect.Must(Read(expect.File(t, "p.csv", "b,a,c\n2,1,3\n"), Auto, text.Yes, "a", "b", "c")) // a row of names
 }

@@ -62,6 +62,7 @@ type File struct {
 	columns int
 	data    []float64 // [rows,columns]; weights of edges [rows,1]
 	ends    [][2]string
+	heading []string // first line of a text that the user says is a heading, and is not one of edges
 }
 
 // Read reads positions from FILE, or from the array NAME of FILE:NAME. as states the form or is Auto.
@@ -108,7 +109,7 @@ func Read(reference string, as Form, header text.Choice, names ...string) (*File
 	if f.Form == Edges {
 		return f, f.edgesOfNumbers(names)
 	}
-	return f, nil
+	return f, f.checkUnits()
 }
 
 // nameRows takes the names of rows from the first column of an array if it holds names.
@@ -273,10 +274,41 @@ const (
 	depthAxis
 )
 
+// wordsOf returns the words of a heading: x and mm of "x (mm)".
+func wordsOf(heading string) []string {
+	return strings.FieldsFunc(strings.ToLower(heading), func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// unitNames lists the names of units of length and angle, those of one unit together.
+var unitNames = [][]string{{"nm", "nanometers"}, {"um", "µm", "μm", "micrometers", "microns"}, {"mm", "millimeters"},
+	{"cm", "centimeters"}, {"m", "meters", "metres"}, {"km", "kilometers"}, {"px", "pixels"}, {"deg", "degrees"},
+	{"rad", "radians"}}
+
+// checkUnits returns an error where the last words of two columns' headings are different units.
+func (f *File) checkUnits() error {
+	column, unit := 0, -1 // of the first column that has one
+	for i, heading := range f.Axes {
+		words := wordsOf(heading)
+		if len(words) < 2 || axisOf(heading) == frameAxis || f.Form != Coordinates && f.Form != Grid {
+			continue
+		}
+		last := words[len(words)-1]
+		of := slices.IndexFunc(unitNames, func(names []string) bool { return slices.Contains(names, last) })
+		switch {
+		case of < 0:
+		case unit < 0:
+			column, unit = i, of
+		case of != unit:
+			return fmt.Errorf("%s: its columns %q and %q are in different units: bring them to one, or, if they "+
+				"are, correct the headings", f.Source, f.Axes[column], heading)
+		}
+	}
+	return nil
+}
+
 // axisOf returns the axis that a heading names: "x (mm)", "pos_x" and "lon" name the column.
 func axisOf(heading string) int {
-	words := strings.FieldsFunc(strings.ToLower(heading), func(r rune) bool { return !unicode.IsLetter(r) })
-	for _, word := range words {
+	for _, word := range wordsOf(heading) {
 		begins := func(with string) bool { return strings.HasPrefix(word, with) }
 		switch {
 		case word == "frame" || word == "time":

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"torchpe/data/array"
 	"torchpe/data/array/text"
 )
@@ -107,7 +109,7 @@ func readNames(path string, header text.Choice) ([]string, error) {
 		return nil, fmt.Errorf("%s: a NUL byte: not a text in UTF-8", path)
 	}
 	var names []string
-	for line := range strings.SplitSeq(strings.TrimPrefix(b, "\ufeff"), "\n") {
+	for line := range strings.SplitSeq(norm.NFC.String(strings.TrimPrefix(b, "\ufeff")), "\n") {
 		line = strings.TrimSpace(line)
 		switch {
 		case line == "":

@@ -24,6 +24,17 @@ func TestValuesThatAreNotFinite(t *testing.T) {
 	expect.Error(t, expect.ErrorOf(Load([]string{high}, Options{})),
 		"high.csv: token 1 (b) is about 1e+08 and varies by 1.7")
 	expect.Must(Load([]string{high}, Options{ZScore: true}))
+	higher := expect.File(t, "higher.csv", "a,b\n1,1000000000001\n2,1000000000002\n3,1000000000005\n")
+	expect.Error(t, expect.ErrorOf(Load([]string{higher}, Options{})), "(b) is about 1e+12 and varies by 1.7")
+	expect.Error(t, expect.ErrorOf(Load([]string{higher}, Options{ZScore: true})),
+		"token 1 (b) goes from 1.000000000001e+12 to 1.000000000005e+12, too little for a z-score")
+	for _, scale := range []string{"e-38", "e-50", "e-200"} {
+		low := []string{expect.File(t, "low.csv", strings.ReplaceAll("a,b\n1,2_\n2,-1_\n3,5_\n", "_", scale))}
+		expect.Error(t, expect.ErrorOf(Load(low, Options{})), "number of token 1 (b) is 5"+scale+", too small")
+		if _, err := Load(low, Options{ZScore: true}); (err == nil) != (scale != "e-200") {
+			t.Errorf("z-scores of numbers like %s: %v", scale, err)
+		}
+	}
 	expect.Error(t, expect.ErrorOf(Load([]string{path}, Options{ZScore: true})),
 		"token 1 (b) is 2 at all 3 frames")
 	if s, err := Load([]string{path}, Options{}); err != nil ||

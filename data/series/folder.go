@@ -2,7 +2,6 @@ package series
 
 import (
 	"cmp"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/npy"
+	"torchpe/data/array/text"
 	"torchpe/internal/atomicfile"
 )
 
@@ -151,7 +151,7 @@ func (f Folder) writeBeside() error {
 				}
 				rows = append(rows, []string{name, f.Modules[l]})
 			}
-			return csv.NewWriter(w).WriteAll(rows)
+			return text.WriteWords(w, rows)
 		}
 	}
 	return errors.Join(f.createOrRemove(namesFile, names), f.createOrRemove(modulesFile, modules))

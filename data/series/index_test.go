@@ -244,6 +244,7 @@ func TestHeaderIsAskedFor(t *testing.T) {
 		{"name\na\nb\nc\n", text.Yes, `["a" "b" "c"]`}, {"name\na\nb\n", text.No, `["name" "a" "b"]`},
 		{"name\na\nb\n", text.Auto, "--header yes or --header no"}, {"\"name\"\na\n", text.Auto, `["name" "a"]`},
 		{"a\n# b\nc\n", text.Auto, `the line "# b" is a comment`}, {"a\n\"#b\"\n", text.Auto, `["a" "#b"]`},
+		{"e\u0301\nb\n", text.Auto, "[\"\u00e9\" \"b\"]"},
 	} {
 		got, err := readNames(expect.File(t, "names.txt", c.body), c.header)
 		if err != nil && !strings.Contains(err.Error(), c.want) || err == nil && fmt.Sprintf("%q", got) != c.want {

@@ -77,28 +77,32 @@ func hash(x []float32) [2]uint64 {
 	return [2]uint64{uint64(len(x)), sum}
 }
 
-// ReadRun reads the one run of a file as it is, [frames, tokens], with the names of its tokens
-// where it or the options have any.
-func ReadRun(file string, o Options) (array.Array, []string, error) {
-	plans, err := newLoader(o).plan(file)
+// ReadRun reads the one run of a file, [frames, tokens], without z-scores: tokens in the order of the options'
+// names where both have names, and the names where either has any. notes are those for the user.
+func ReadRun(file string, o Options) (run array.Array, names, notes []string, err error) {
+	l := newLoader(o)
+	plans, err := l.plan(file)
 	if err != nil {
-		return array.Array{}, nil, err
+		return run, nil, nil, err
 	}
-	if len(plans) != 1 || plans[0].layout.slices != 1 {
-		return array.Array{}, nil, fmt.Errorf(
-			"%s: it has several runs: name one with --dataset", file)
+	p := plans[0]
+	if len(plans) != 1 || p.layout.slices != 1 {
+		return run, nil, nil, fmt.Errorf("%s: it has several runs: name one with --dataset", file)
 	}
-	a, err := plans[0].m.load()
-	if err != nil {
-		return array.Array{}, nil, err
+	if run, err = p.m.load(); err != nil {
+		return run, nil, nil, err
 	}
-	if plans[0].layout.tokenStep != 1 {
-		a = a.Transpose()
+	if p.layout.tokenStep != 1 {
+		run = run.Transpose()
 	}
-	if plans[0].m.names == nil {
-		return a, o.Names, nil
+	if n := p.layout.tokens; p.order != nil {
+		ordered := make([]float64, len(run.Data))
+		for i, v := range run.Data {
+			ordered[i-i%n+p.order[i%n]] = v
+		}
+		run.Data = ordered
 	}
-	return a, plans[0].m.names, nil
+	return run, l.set.Names, l.set.Notes, nil
 }
 
 // loader collects a set.
@@ -275,8 +279,8 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 			squares += (at(f) - mean) * (at(f) - mean)
 		}
 		sd := math.Sqrt(squares / float64(y.frames))
-		flat := isFlat(low, high, sd)
-		switch {
+		size := max(math.Abs(low), math.Abs(high))
+		switch flat := high-low <= 1e-14*size; { // up to the rounding of float64
 		case flat && l.o.ZScore && y.frames == 1:
 			return fmt.Errorf("%s has one frame, which has no z-score: leave it out, or turn z-scoring off with "+
 				"--zscore=false", p)
@@ -285,12 +289,17 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 				"it out, or turn z-scoring off with --zscore=false", p, l.token(to), low, y.frames)
 		case flat:
 			l.set.Flat = append(l.set.Flat, Flat{Run: p.String(), Token: l.token(to), Value: low})
+		case l.o.ZScore && sd <= max(1e-10*size, 1e-150): // sums of millions of frames, and squares, round it
+			return fmt.Errorf("%s: token %s goes from %v to %v, too little for a z-score: subtract the mean, or "+
+				"multiply numbers that small, or leave the token out", p, l.token(to), low, high)
+		case !l.o.ZScore && size < 1e-37: // normal numbers of float32 begin at 1.2e-38
+			return fmt.Errorf("%s: the largest number of token %s is %.2g, too small for 32 bits: multiply all, "+
+				"such as by another unit", p, l.token(to), size)
+		case !l.o.ZScore && sd < 1e-4*size:
+			return fmt.Errorf("%s: token %s is about %.4g and varies by %.2g (SD), of which 32-bit numbers "+
+				"keep too little: subtract its mean, or scale it with --zscore", p, l.token(to), size, sd)
 		}
 		if !l.o.ZScore {
-			if size := max(math.Abs(low), math.Abs(high)); !flat && sd < 1e-4*size {
-				return fmt.Errorf("%s: token %s is about %.4g and varies by %.2g (SD), of which 32-bit numbers "+
-					"keep too little: subtract its mean, or leave z-scoring on", p, l.token(to), size, sd)
-			}
 			mean, sd = 0, 1
 		}
 		for f := range y.frames {
@@ -345,12 +354,6 @@ func (l *loader) checkMarks(p plan, token int, at func(frame int) float64, low, 
 				wording.Count(n, "frame"))
 		}
 	}
-}
-
-// isFlat reports whether a series with these extremes is constant up to rounding. The SD of a constant
-// 0.1 is not exactly 0, because its mean is rounded, and over millions of frames exceeds the bound.
-func isFlat(low, high, sd float64) bool {
-	return low == high || sd <= 1e-10*max(math.Abs(low), math.Abs(high))
 }
 
 // token names a token in a message.

@@ -1,7 +1,9 @@
 package series
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"torchpe/data/array/text"
@@ -37,6 +39,19 @@ func TestFilesThatLackTokens(t *testing.T) {
 	expect.Error(t, err, "fewer.csv: tokens that it alone has: x; that "+all+" alone has: a, b, c: leave these out")
 	_, err = Load([]string{expect.File(t, "two.csv", "b,a\n1,2\n3,5\n"), all}, Options{})
 	expect.Error(t, err, "all.csv: tokens that it alone has: c, d; that ", "two.csv alone has: none: leave these out")
+}
+
+// A single run is brought into the order of --names too, along the axis that holds its tokens.
+func TestReadRunInTheOrderOfNames(t *testing.T) {
+	for body, axes := range map[string]string{"a,b,c\n1,2,3\n4,5,6\n": "frames,tokens",
+		"id,f1,f2\na,1,4\nb,2,5\nc,3,6\n": "tokens,frames"} {
+		run, names, notes, err := ReadRun(expect.File(t, "run.csv", body),
+			Options{Names: []string{"c", "a", "b"}, NamesFrom: "n.txt", Axes: expect.Must(ParseAxes(axes))})
+		if fmt.Sprint(run.Data, names) != "[3 1 2 6 4 5] [c a b]" || !strings.Contains(fmt.Sprint(notes),
+			"brought into the order of n.txt") || err != nil {
+			t.Errorf("%q: %v %v %q, %v", body, run.Data, names, notes, err)
+		}
+	}
 }
 
 // Parcels whose names do not tell a hemisphere have vertices that do.

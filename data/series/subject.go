@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"torchpe/data/array"
 	"torchpe/internal/wording"
 )
@@ -71,7 +73,7 @@ const (
 // six digits there, as HCP numbers its subjects; else the nearest folder called sub-NAME or laid out
 // as HCP's 100307/MNINonLinear/Results; else the whole name without its extension.
 func inPath(file string) found {
-	base := filepath.Base(file)
+	base := norm.NFC.String(filepath.Base(file))
 	for i, part := range subjectParts {
 		if m := part.FindStringSubmatch(base); m != nil {
 			return found{m[1], byName + origin(i)}
@@ -115,9 +117,9 @@ func foldersOf(file string) []string {
 	return parts(filepath.Dir(full))
 }
 
-// parts splits a path into the names of its folders and its file.
+// parts splits a path into the names of its folders and its file, in Unicode's form NFC as tables have them.
 func parts(path string) []string {
-	return strings.FieldsFunc(filepath.ToSlash(path), func(r rune) bool { return r == '/' })
+	return strings.FieldsFunc(filepath.ToSlash(norm.NFC.String(path)), func(r rune) bool { return r == '/' })
 }
 
 // of returns the subject of each file by its path, with notes on how they were found. Files that
@@ -131,7 +133,7 @@ func (f subjectFinder) of(files []string) (map[string]string, []string, error) {
 		}
 		all[file] = one
 	}
-	err := checkApart(files, all)
+	err := cmp.Or(f.rename(files, all), checkApart(files, all))
 	if f.table == nil {
 		err = cmp.Or(err, checkRuns(files, all))
 	}
@@ -186,17 +188,37 @@ func (f subjectFinder) one(file string, files []string) (found, error) {
 		if err != nil {
 			return found{}, err
 		}
-		m := f.pattern.FindStringSubmatch(filepath.ToSlash(full))
+		m := f.pattern.FindStringSubmatch(filepath.ToSlash(norm.NFC.String(full)))
 		if m == nil || m[1] == "" {
 			return found{}, fmt.Errorf("--subject-pattern %q finds no subject in %s: correct it, or "+
 				"leave this file out", f.pattern, full)
 		}
 		one = found{m[1], byPattern}
 	}
-	if f.table != nil {
-		one.subject = f.table.known(one.subject)
-	}
 	return one, nil
+}
+
+// rename calls the subjects that paths told as the table calls them. Two of them stay two: it may have 1 for
+// 01, but not for 01 and 1.
+func (f subjectFinder) rename(files []string, all map[string]found) error {
+	first := map[string][2]string{} // by the table's name: a file and its subject by its path
+	for _, file := range files {
+		one := all[file]
+		if f.table == nil || one.by == byTable || one.by == byRow {
+			continue
+		}
+		name := f.table.known(one.subject)
+		before, seen := first[name]
+		if seen && before[1] != one.subject {
+			return fmt.Errorf("%s: %q, of whom there is %s, and %q, of %s, would both be its subject %q: write "+
+				"each as the paths do, or say in a column file whose the files are", f.table.File, before[1],
+				before[0], one.subject, file, name)
+		}
+		first[name] = [2]string{file, one.subject}
+		one.subject = name
+		all[file] = one
+	}
+	return nil
 }
 
 // checkApart returns an error if two files of different folders would be of one subject only because

@@ -82,6 +82,18 @@ func TestSubjectsApart(t *testing.T) {
 		{subjectFinder{table: table("subject,file\nx,100307.npy\n")}, "/a/100307.npy /b/100307.npy", "x x"},
 		// Rows with paths of another place have always been taken by their file's name.
 		{subjectFinder{table: table("subject,file\nx,/old/r.npy\ny,/old/q.npy\n")}, "/new/r.npy /new/q.npy", "x y"},
+		{subjectFinder{table: table("subject,set\n1,train\n02,test\n")}, "/sub-01_a.npy /sub-2.npy /sub-01_b.npy",
+			"1 02 1"},
+		{subjectFinder{table: table("subject,set\n1,train\n01,test\n")}, "/sub-01.npy /sub-1.npy", "01 1"},
+		{subjectFinder{table: table("subject,set\n1,train\n02,test\n")}, "/sub-01.npy /sub-1.npy /sub-02.npy",
+			`"01", of whom there is /sub-01.npy, and "1", of /sub-1.npy, would both be its subject "1"`},
+		{subjectFinder{table: table("subject,file\n\u00e9,a/o\u0308.npy\nb,b/\u00f6.npy\n")},
+			"/a/o\u0308.npy /b/o\u0308.npy", "\u00e9 b"},
+		{subjectFinder{table: table("subject,file\nx,/old/\u00f6.npy\n")}, "/a/o\u0308.npy /b/o\u0308.npy",
+			"would be one subject"},
+		{subjectFinder{table: table("subject,set\n\u00e9,train\n")}, "/e\u0301.npy", "\u00e9"},
+		{subjectFinder{table: table("subject,set\n\u00e9,train\n"), pattern: pattern}, "/rest/e\u0301/r.npy",
+			"\u00e9"},
 		{subjectFinder{table: table("subject,set\nsub-a,train\nsub-b,test\n"), pattern: pattern},
 			"/rest/a/r.npy /rest/b/r.npy", "sub-a sub-b"},
 	} {

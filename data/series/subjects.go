@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/text"
@@ -123,7 +125,7 @@ func (s *subjects) ofFile(file string, files []string) (name, row string) {
 		}
 	}
 	base := path[len(path)-1]
-	isCalled := func(p string) bool { return filepath.Base(p) == base }
+	isCalled := func(p string) bool { return norm.NFC.String(filepath.Base(p)) == base }
 	i := slices.IndexFunc(s.files, isCalled)
 	if i < 0 || slices.ContainsFunc(s.files[i+1:], isCalled) ||
 		slices.ContainsFunc(files, func(p string) bool { return p != file && isCalled(p) }) {

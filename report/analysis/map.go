@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"torchpe/data/array/text"
 	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
 	"torchpe/report/figure"
@@ -300,8 +300,7 @@ func mapAxis(axis int) string { return fmt.Sprintf("x%d", axis+1) }
 // mapsCSV returns one row per token: its name, its module if known, and its coordinates x1, x2... If
 // there are several maps, the first column is the member.
 func mapsCSV(maps []tokenMap) ([]byte, error) {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
+	var lines [][]string
 	several := len(maps) > 1
 	for k, m := range maps {
 		head, rows := m.named()
@@ -309,7 +308,7 @@ func mapsCSV(maps []tokenMap) ([]byte, error) {
 			if several {
 				head = append([]string{mapMember}, head...)
 			}
-			w.Write(head)
+			lines = append(lines, head)
 		}
 		for i, row := range rows {
 			if several {
@@ -318,9 +317,10 @@ func mapsCSV(maps []tokenMap) ([]byte, error) {
 			for _, v := range m.at[i] {
 				row = append(row, strconv.FormatFloat(float64(v), 'g', -1, 64))
 			}
-			w.Write(row)
+			lines = append(lines, row)
 		}
 	}
-	w.Flush()
-	return b.Bytes(), w.Error()
+	var b bytes.Buffer
+	err := text.WriteWords(&b, lines)
+	return b.Bytes(), err
 }

@@ -23,6 +23,8 @@
 //   - names of rows, or a line of names of columns, that look like numbers (7%, 0x10), unless Options
 //     says that they are names
 //
+// Names are brought into Unicode's form NFC: an e with an accent of its own is the letter é, as it looks.
+//
 // A number takes 8 bytes and a name 16 besides its text, so that a table takes a small multiple of
 // its file.
 package text

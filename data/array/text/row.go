@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"golang.org/x/text/unicode/norm"
+
 	"torchpe/data/array"
 )
 
@@ -26,6 +28,7 @@ func (p *parser) names(line []byte) (names []string, corner string) {
 			p.fail(c.start, "cell %d is %s, which looks like a number with a decimal "+
 				"comma: write numbers with a point, or give the columns other names", n+1, array.Quote(name))
 		}
+		name = norm.NFC.String(name)
 		if n > 0 || !p.rowNames || p.short {
 			names = append(names, name)
 		} else {
@@ -61,7 +64,7 @@ func (p *parser) row(line []byte) (name string) {
 				"write numbers with a point and without other signs (0.07 for 7%%), or give the rows "+
 				"other names", array.Quote(c.text))
 		}
-		name = string(c.text)
+		name = norm.NFC.String(string(c.text))
 		n = 1
 	}
 	last := c.text // the cell before

@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -38,4 +39,29 @@ func TestWords(t *testing.T) {
 			t.Errorf("%q: %s, %v, want %s", c.body, got, failed, c.want)
 		}
 	}
+}
+
+// What is written is read again, also names that comments, numbers and separators look like.
+func TestWriteWords(t *testing.T) {
+	rows := [][]string{{"name", "of", "x1"}, {"#0", "% of \"a\"", "-1.5e-07"}, {"a, b", "NA", "2"}, {"10", "", "3"}}
+	got := expect.Written(func(w io.Writer) error { return WriteWords(w, rows) })
+	expect.Equal(t, "text", got, "name,of,x1\n\"#0\",\"% of \"\"a\"\"\",-1.5e-07\n\"a, b\",\"NA\",2\n10,\"\",3\n")
+	i := 0
+	for row, err := range Words(expect.File(t, "a.csv", got)) {
+		expect.NoError(t, err)
+		expect.Equal(t, "row", fmt.Sprintf("%q", row), fmt.Sprintf("%q", rows[i]))
+		i++
+	}
+	expect.Equal(t, "rows", i, len(rows))
+	expect.Error(t, WriteWords(io.Discard, [][]string{{"a", "b\nc"}}), `"b\nc" has a line end`)
+}
+
+// Names that look alike are alike: é is one letter, or an e and an accent, as macOS writes names of files.
+func TestNamesInOneForm(t *testing.T) {
+	for row, err := range Words(expect.File(t, "a.csv", "e\u0301,\"e\u0301\"\n")) {
+		expect.Equal(t, "words", fmt.Sprintf("%+q, %v", row, err), `["\u00e9" "\u00e9"], <nil>`)
+	}
+	got, err := Read(expect.File(t, "a.csv", "id,e\u0301,\u00e9\no\u0308,1,2\n"), Options{})
+	expect.Equal(t, "table", fmt.Sprintf("%+q %+q %v", got.Columns, got.Rows, err),
+		`["\u00e9" "\u00e9"] ["\u00f6"] <nil>`)
 }

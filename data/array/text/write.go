@@ -2,6 +2,7 @@ package text
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -77,14 +78,42 @@ func (t Table) writable() error {
 	if slices.Contains(t.Columns, "") {
 		return errors.New("a column has an empty name")
 	}
-	for _, names := range [][]string{t.Columns, t.Rows} {
-		for _, name := range names {
-			if strings.ContainsAny(name, "\r\n\x00") {
-				return fmt.Errorf("the name %s has a line end or a NUL in it", array.Quote(name))
+	return checkLines(t.Columns, t.Rows)
+}
+
+// checkLines returns an error where a cell has a line end in it, which Read and Words take for that of its row.
+func checkLines(rows ...[]string) error {
+	for _, row := range rows {
+		for _, cell := range row {
+			if strings.ContainsAny(cell, "\r\n\x00") {
+				return fmt.Errorf("the name %s has a line end or a NUL in it", array.Quote(cell))
 			}
 		}
 	}
 	return nil
+}
+
+// WriteWords writes rows of words and numbers with commas, so that Words reads them back: words in quotes as
+// Write has them.
+func WriteWords(w io.Writer, rows [][]string) error {
+	if err := checkLines(rows...); err != nil {
+		return fmt.Errorf("text: writing words: %w", err)
+	}
+	var b bytes.Buffer
+	for _, row := range rows {
+		for i, cell := range row {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if !IsNumber(cell) {
+				cell = quoted(cell)
+			}
+			b.WriteString(cell)
+		}
+		b.WriteByte('\n')
+	}
+	_, err := w.Write(b.Bytes())
+	return err
 }
 
 // quoted returns a name as it is where it is one word of ASCII that is no number, else in quotes.
