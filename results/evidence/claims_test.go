@@ -182,8 +182,8 @@ var claims = []claim{
 			"the encodings have not learned the network; nope instead of learn-1; half of the nodes masked",
 		file: "nmar.csv"},
 	{quote: "[simulated network] " + paper.NetworkFound, printed: "only in a figure", other: networkModules,
-		besides: "learn-0.1 against learn-2, three seeds; learn-0.2 and learn-1 were not trained for 50,000 steps",
-		file:    "nmar.csv"},
+		besides: "learn-0.1 against learn-2, five seeds; half of the nodes masked; learn-0.2 and learn-1 were not " +
+			"trained for 50,000 steps", file: "nmar.csv"},
 	{quote: "[human fMRI] " + paper.BestErrors,
 		printed: "only in a figure", words: fmriErrors, verdict: inconclusive,
 		besides: "two seeds, 12 subjects, two layers, 12,000 steps", file: "fmri.csv"},
