@@ -33,11 +33,11 @@ type finding struct {
 const (
 	reproduced    = "reproduced"
 	notReproduced = "not reproduced"
-	cannotBeTold  = "cannot be told"
+	inconclusive  = "inconclusive"
 )
 
 // absent is the finding without runs.
-var absent = finding{here: "no runs", verdict: cannotBeTold}
+var absent = finding{here: "no runs", verdict: inconclusive}
 
 // row returns the claim's row of the summary.
 func (c claim) row() table.Row {
@@ -77,7 +77,7 @@ func (s *Study) compare(c comparison, all []cohort.Group) finding {
 		}
 		return g.Starred() + ": " + s.meanText(g, c.measure)
 	}
-	f := finding{here: describe(high[0]) + "; " + describe(low[0]), verdict: cannotBeTold}
+	f := finding{here: describe(high[0]) + "; " + describe(low[0]), verdict: inconclusive}
 	x, y := cohort.Paired(high[0], low[0], func(m cohort.Model) float64 { return s.value(m, c.measure) })
 	hasUnfitted := c.isPuzzle && len(cohort.Unfitted(slices.Concat(high[0].Models, low[0].Models))) > 0
 	f.n, f.canMiss = wording.Count(len(x), "pair"), len(x) < item.FewestForP || hasUnfitted
@@ -112,7 +112,7 @@ func (s *Study) areUnlike(groups ...cohort.Group) bool {
 // models, or unfitted ones, show no difference in any case.
 func claimNoDifference(f finding) finding {
 	switch {
-	case f.verdict != cannotBeTold:
+	case f.verdict != inconclusive:
 		f.verdict = notReproduced
 	case !f.canMiss && f.test != "":
 		f.verdict = reproduced
@@ -150,7 +150,7 @@ func (s *Study) correlate(c trend, all []cohort.Group) finding {
 	}
 	text, rho := correlation(xs, ys, c.of)
 	f := finding{here: "ρ = " + item.Decimals(rho, 2), test: text, n: fmt.Sprintf("%d %s", len(xs),
-		c.of), verdict: cannotBeTold}
+		c.of), verdict: inconclusive}
 	switch {
 	case len(cohort.Unfitted(cohort.ModelsOf(all))) > 0 || test.P >= 0.05 || s.areUnlike(all...):
 	case rho*c.sign > 0:
@@ -167,7 +167,7 @@ func (s *Study) meanAgainst(g []cohort.Group, printed float64, measure, here str
 		return absent
 	}
 	values := s.values(g[0], measure)
-	f := finding{here: here, n: wording.Count(len(values), "model"), verdict: cannotBeTold}
+	f := finding{here: here, n: wording.Count(len(values), "model"), verdict: inconclusive}
 	v, ok := item.Interval(values)
 	if !ok {
 		return f
@@ -197,7 +197,7 @@ func (s *Study) ranking(all []cohort.Group, measure string, rising bool) string 
 // ranksFirst tests whether the first groups of a ranking are the claimed ones.
 func (s *Study) ranksFirst(all []cohort.Group, measure string, rising bool, first ...string) finding {
 	all = pick(all, func(g cohort.Group) bool { return len(s.values(g, measure)) > 0 })
-	f := finding{here: s.ranking(all, measure, rising), verdict: cannotBeTold}
+	f := finding{here: s.ranking(all, measure, rising), verdict: inconclusive}
 	if len(all) <= len(first) {
 		if f.here == "" {
 			return absent

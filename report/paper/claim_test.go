@@ -110,7 +110,7 @@ func TestLengthsOfMaskedPrediction(t *testing.T) {
 	}
 	high, low := masked(made("a", nil, .91, .9, .92, .9, .93), 1200), masked(made("b", nil, .5, .51, .5, .52, .5), 1200)
 	c := comparison{high: "a", low: "b", measure: "test_mse/0.50"}
-	for steps, want := range map[int]string{1200: reproduced, 5: cannotBeTold} {
+	for steps, want := range map[int]string{1200: reproduced, 5: inconclusive} {
 		masked(low, steps)
 		s := &Study{}
 		d := &draft{Draft: item.Draft{Measure: s.value, Groups: []cohort.Group{high, low}}, study: s}
@@ -124,12 +124,12 @@ func TestLengthsOfMaskedPrediction(t *testing.T) {
 }
 
 // A difference is reproduced where its interval lies above 0, not reproduced where it lies below,
-// and cannot be told else, nor of models that have not fitted; models are paired by seed, in any
+// and inconclusive otherwise, nor of models that have not fitted; models are paired by seed, in any
 // order.
 func TestComparison(t *testing.T) {
 	for name, want := range map[string]struct{ n, verdict string }{
 		"clear": {"6 pairs", reproduced}, "opposite": {"5 pairs", notReproduced},
-		"unclear": {"7 pairs", cannotBeTold},
+		"unclear": {"7 pairs", inconclusive},
 		"four":    {"4 pairs", reproduced}, "some seeds": {"6 pairs", reproduced},
 	} {
 		p := readFixtures(t).Pairs[name]
@@ -150,14 +150,14 @@ func TestComparison(t *testing.T) {
 			t.Errorf("%s:\n%+v, want\n%q, %q, %v", name, f, here, test, want)
 		}
 		turned := map[string]string{reproduced: notReproduced, notReproduced: notReproduced,
-			cannotBeTold: reproduced}
+			inconclusive: reproduced}
 		if got := claimNoDifference(f).verdict; got != turned[want.verdict] {
 			t.Errorf("%s: that they are alike is %s", name, got)
 		}
 		for side, all := range map[string][]cohort.Group{"high": {unfit(high, 1), low},
 			"low": {high, unfit(low, 2)}} {
 			f := (&Study{}).compare(c, all)
-			if f.verdict != cannotBeTold || f.test != test || claimNoDifference(f).verdict != cannotBeTold ||
+			if f.verdict != inconclusive || f.test != test || claimNoDifference(f).verdict != inconclusive ||
 				!strings.Contains(f.here, "*: validation") {
 				t.Errorf("%s, the %s not fitted: %+v, alike %s", name, side, f, claimNoDifference(f).verdict)
 			}
@@ -176,7 +176,7 @@ func TestComparisonOfNothing(t *testing.T) {
 	a, nan := made("a", nil, .9, .8, .7), math.NaN()
 	for name, all := range map[string][]cohort.Group{"none": nil, "no low": {a},
 		"no high": {made("b", nil, .5)}} {
-		if f := (&Study{}).compare(c, all); f != absent || claimNoDifference(f).verdict != cannotBeTold ||
+		if f := (&Study{}).compare(c, all); f != absent || claimNoDifference(f).verdict != inconclusive ||
 			f.here != "no runs" {
 			t.Errorf("%s: %+v", name, f)
 		}
@@ -186,7 +186,7 @@ func TestComparisonOfNothing(t *testing.T) {
 		"2 pairs": made("b", nil, .5, nan, .6), // a seed without a number is no pair
 	} {
 		f := (&Study{}).compare(c, []cohort.Group{a, b})
-		if f.n != n || f.test != "" || f.verdict != cannotBeTold || claimNoDifference(f).verdict == reproduced {
+		if f.n != n || f.test != "" || f.verdict != inconclusive || claimNoDifference(f).verdict == reproduced {
 			t.Errorf("%s: %+v", n, f)
 		}
 	}
@@ -207,7 +207,7 @@ func TestComparisonOfNothing(t *testing.T) {
 func TestCorrelates(t *testing.T) {
 	for name, verdicts := range map[string][2]string{ // of a claimed rise and of a claimed fall
 		"rising": {reproduced, notReproduced}, "falling": {notReproduced, reproduced},
-		"neither": {cannotBeTold, cannotBeTold}, "four": {cannotBeTold, cannotBeTold},
+		"neither": {inconclusive, inconclusive}, "four": {inconclusive, inconclusive},
 	} {
 		c := readFixtures(t).Correlations[name]
 		var all []cohort.Group
@@ -225,7 +225,7 @@ func TestCorrelates(t *testing.T) {
 				t.Errorf("%s, sign %g: %+v, want %q, %s", name, sign, f, want, verdicts[k])
 			}
 			bad := append(slices.Clone(all[1:]), unfit(all[0], 0))
-			if f := (&Study{}).correlate(trend{sign, "groups", "validation", "iid"}, bad); f.verdict != cannotBeTold {
+			if f := (&Study{}).correlate(trend{sign, "groups", "validation", "iid"}, bad); f.verdict != inconclusive {
 				t.Errorf("%s, one not fitted: %+v", name, f)
 			}
 		}
@@ -246,8 +246,8 @@ func TestUnlikeGroups(t *testing.T) {
 	}
 	high, low := with(made("a", nil, .9, .91, .92, .93, .94), .1), with(made("b", nil, .5, .51, .53, .54, .52), .2)
 	c := comparison{high: "a", low: "b", measure: "validation"}
-	if f := (&Study{}).compare(c, []cohort.Group{high, low}); f.verdict != cannotBeTold || f.test == "" ||
-		claimNoDifference(f).verdict != cannotBeTold {
+	if f := (&Study{}).compare(c, []cohort.Group{high, low}); f.verdict != inconclusive || f.test == "" ||
+		claimNoDifference(f).verdict != inconclusive {
 		t.Errorf("of other rates: %+v", f)
 	}
 	c.isOfKinds = true
@@ -261,7 +261,7 @@ func TestUnlikeGroups(t *testing.T) {
 		t.Errorf("five levels: %+v", f)
 	}
 	with(all[0], .1)
-	if f := (&Study{}).correlate(falling, all); f.verdict != cannotBeTold {
+	if f := (&Study{}).correlate(falling, all); f.verdict != inconclusive {
 		t.Errorf("of other rates: %+v", f)
 	}
 }
@@ -270,7 +270,7 @@ func TestUnlikeGroups(t *testing.T) {
 func TestNumber(t *testing.T) {
 	for name, want := range map[string]struct{ n, verdict string }{
 		"about 0": {"6 models", reproduced}, "away": {"5 models", notReproduced},
-		"four": {"4 models", cannotBeTold},
+		"four": {"4 models", inconclusive},
 	} {
 		c := readFixtures(t).Means[name]
 		f := (&Study{}).meanAgainst([]cohort.Group{made("a", nil, append(c.Values, math.NaN())...)}, 0,
@@ -281,7 +281,7 @@ func TestNumber(t *testing.T) {
 		}
 	}
 	f := (&Study{}).meanAgainst([]cohort.Group{made("a", nil, .3)}, .3, "validation", "x")
-	if f.test != "" || f.n != "1 model" || f.verdict != cannotBeTold {
+	if f.test != "" || f.n != "1 model" || f.verdict != inconclusive {
 		t.Errorf("one model: %+v", f)
 	}
 	for name, g := range map[string][]cohort.Group{"no group": nil,
@@ -312,8 +312,8 @@ func TestBest(t *testing.T) {
 			"y minus z: " + yz, reproduced},
 		"not lowest": {true, []string{"x"}, "z .453 ± .045, y .660 ± .040, x .850 ± .050",
 			"z minus x: difference −.397, 95 % −.411 to −.382", notReproduced},
-		"nobody's":    {false, []string{"w"}, names, "", cannotBeTold},
-		"all of them": {false, []string{"x", "y", "z"}, names, "", cannotBeTold},
+		"nobody's":    {false, []string{"w"}, names, "", inconclusive},
+		"all of them": {false, []string{"x", "y", "z"}, names, "", inconclusive},
 	} {
 		f := (&Study{}).ranksFirst([]cohort.Group{z, x, made("without", nil, math.NaN()), y}, "validation", c.isRising,
 			c.first...)
@@ -328,7 +328,7 @@ func TestBest(t *testing.T) {
 	// Differences of .06, −.02 and .02: their interval, .02 ± 4.302653 * .04 / sqrt 3, holds 0.
 	near := []cohort.Group{made("x", nil, .7, .6, .65), made("y", []uint64{1, 0, 2}, .62, .64, .63)}
 	f := (&Study{}).ranksFirst(near, "validation", false, "x")
-	if f.verdict != cannotBeTold || f.test != "x minus y: difference .020, 95 % −.079 to .119" {
+	if f.verdict != inconclusive || f.test != "x minus y: difference .020, 95 % −.079 to .119" {
 		t.Errorf("near: %+v", f)
 	}
 }
@@ -355,13 +355,13 @@ func TestConverged(t *testing.T) {
 		verdict string
 	}{
 		"as printed":       {append(rest, nope, cnope), reproduced},
-		"nope fits":        {append(rest, all[6], cnope), cannotBeTold},
-		"another does not": {append(all[1:6:6], unfit(all[0], 0), nope, cnope), cannotBeTold},
-		"no c-nope":        {append(rest, nope), cannotBeTold}, "no nope": {append(rest, cnope),
-			cannotBeTold},
-		"those two alone": {[]cohort.Group{nope, cnope}, cannotBeTold},
+		"nope fits":        {append(rest, all[6], cnope), inconclusive},
+		"another does not": {append(all[1:6:6], unfit(all[0], 0), nope, cnope), inconclusive},
+		"no c-nope":        {append(rest, nope), inconclusive}, "no nope": {append(rest, cnope),
+			inconclusive},
+		"those two alone": {[]cohort.Group{nope, cnope}, inconclusive},
 		"no rope": {append(slices.Delete(slices.Clone(rest), 4, 5), nope, cnope),
-			cannotBeTold},
+			inconclusive},
 	} {
 		if f := (&Study{}).converged(c.all); f.verdict != c.verdict {
 			t.Errorf("%s: %+v", name, f)
@@ -387,7 +387,7 @@ func TestCosines(t *testing.T) {
 		{160, []float64{.7246, .7154}, ".72 at width 160", reproduced},
 		{160, []float64{.7}, ".70 at width 160", notReproduced},
 		{160, []float64{.727}, ".73 at width 160", notReproduced}, {32, []float64{.72},
-			".72 at width 32", cannotBeTold},
+			".72 at width 32", inconclusive},
 	} {
 		g, study := made("1d-fixed", nil, .9, .9), &Study{probed: map[cohort.ModelKey]*probed{}}
 		for _, m := range g.Models {

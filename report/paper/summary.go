@@ -56,7 +56,7 @@ func (d *draft) summary() error {
 		"\"%s\" if it does so in the other; a number if at least %d models have it in their "+
 		"interval; a correlation by its sign, with p < .05. \"%s\": too few models, or some that "+
 		"have not fitted their training puzzles (*).", reproduced, notReproduced, item.FewestForP,
-		wording.Capital(cannotBeTold))
+		wording.Capital(inconclusive))
 	d.Caption = fmt.Sprintf("From %s: %s on puzzles, %d on the simulated network, %d on fMRI.%s%s",
 		wording.Count(s.ShownRuns(), "run"), wording.Count(len(s.LST), "model"), len(s.NMAR), len(s.FMRI),
 		fidelity, s.fitNote(s.LST))
@@ -105,12 +105,12 @@ func (s *Study) converged(all []cohort.Group) finding {
 			item.Text("train", s.mean(g, "train"))))
 		if isExcepted := g.Label == "nope" ||
 			g.Label == "c-nope"; isExcepted == (len(cohort.Unfitted(g.Models)) == 0) {
-			f.verdict = cannotBeTold // more training may still change it
+			f.verdict = inconclusive // more training may still change it
 		}
 	}
 	for _, label := range paper.Encodings() {
 		if groupNamed(all, label) == nil { // the claim is about all of them
-			f.verdict = cannotBeTold
+			f.verdict = inconclusive
 		}
 	}
 	f.here = "fitted: " + strings.Join(parts, ", ")
@@ -148,7 +148,7 @@ func (s *Study) fixedCosine(g []cohort.Group) finding {
 	f := finding{here: fmt.Sprintf("%s at width %d", item.Decimals(v, 2), width), verdict: notReproduced}
 	switch {
 	case width != paper.Width:
-		f.verdict = cannotBeTold
+		f.verdict = inconclusive
 	case math.Abs(v-paper.FixedCosine) < 0.005:
 		f.verdict = reproduced
 	}
@@ -203,7 +203,7 @@ func (s *Study) maskedClaims() []claim {
 		f := s.ranksFirst(all, measure, rising, first...)
 		isMadeUp := func(m cohort.Model) bool { return m.Run.Config.Masked.Surrogate != nil }
 		if slices.ContainsFunc(cohort.ModelsOf(all), isMadeUp) { // the claims are about brains
-			f.here, f.verdict = "surrogate: "+f.here, cannotBeTold
+			f.here, f.verdict = "surrogate: "+f.here, inconclusive
 		}
 		return f
 	}

@@ -106,7 +106,7 @@ func maskedClaimModels(way func(float64) float64) (out []cohort.Model) {
 // Each claim is reproduced by models that are as it says, and not by their opposite. The disparity
 // and the segregation are made not to go with the rest.
 func TestClaims(t *testing.T) {
-	const yes, no, open = reproduced, notReproduced, cannotBeTold
+	const yes, no, open = reproduced, notReproduced, inconclusive
 	for turned, want := range map[bool][]string{
 		false: {yes, yes, yes, open, yes, yes, yes, yes, open, open, open, yes, yes, yes, yes, yes,
 			yes, yes, yes, yes, yes, no},
@@ -130,7 +130,7 @@ func TestClaims(t *testing.T) {
 			m.Run.Config.Masked.Surrogate = &config.Surrogate{}
 		}
 		for _, c := range s.maskedClaims()[1:] {
-			if c.verdict != cannotBeTold || !strings.HasPrefix(c.here, "surrogate: ") {
+			if c.verdict != inconclusive || !strings.HasPrefix(c.here, "surrogate: ") {
 				t.Errorf("of the surrogate: %q: %s (%s)", c.quote, c.verdict, c.here)
 			}
 		}
