@@ -54,19 +54,11 @@ func (m *Model) allModules(source string, header text.Choice) (moduleSet, error)
 	if err != nil {
 		return moduleSet{}, err
 	}
-	matched, err := p.Match(partition.Tokens{Count: m.tokens, Names: m.allNames(), File: m.Source})
+	matched, err := p.Match(partition.Tokens{Count: m.tokens, Names: m.all, File: m.Source})
 	if err != nil {
 		return moduleSet{}, err
 	}
 	return moduleSet{Labels: matched.Labels, Names: matched.Modules, From: source + ", " + matched.How}, nil
-}
-
-// allNames returns the names of all tokens, or nil if they have none or only some are measured.
-func (m *Model) allNames() []string {
-	if len(m.Names) != m.tokens {
-		return nil
-	}
-	return m.Names
 }
 
 // ownModules returns the modules that a run keeps.

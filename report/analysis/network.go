@@ -268,6 +268,7 @@ func (o *networkOptions) readWeights(in *Input) ([]*Model, []string, error) {
 	if a.Rows == nil {
 		m.Names = a.Columns
 	}
+	m.all = m.Names
 	notes := []string{numberedNames(a), negativeWeightsNote(a.Source, a.Data, n), diagonalNote(a.Source, a.Data, n)}
 	for w := range slices.Chunk(a.Data, n*n) {
 		for i, v := range w {

@@ -75,12 +75,11 @@ func (o *networkOptions) allPlaces(m *Model, header text.Choice) (places, error)
 	if reference == "" {
 		return places{}, errNoPlaces
 	}
-	names := m.allNames()
-	file, err := positions.Read(reference, form, header, names...)
+	file, err := positions.Read(reference, form, header, m.all...)
 	if err != nil {
 		return places{}, err
 	}
-	placed, err := file.Place(positions.Tokens{Count: m.tokens, Names: names})
+	placed, err := file.Place(positions.Tokens{Count: m.tokens, Names: m.all})
 	if err != nil {
 		return places{}, err
 	}

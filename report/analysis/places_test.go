@@ -185,7 +185,7 @@ func TestGridModules(t *testing.T) {
 // Coordinates of numbered tokens are theirs by number, with a heading or without one. A heading x, y puts the
 // rows, the slowest axis, first.
 func TestCoordinatesByNumber(t *testing.T) {
-	m := &Model{Names: []string{"30", "10", "20"}, tokens: 3, Tables: []Table{{0, metrics.Table{Tokens: 3}}}}
+	m := &Model{all: []string{"30", "10", "20"}, tokens: 3, Tables: []Table{{0, metrics.Table{Tokens: 3}}}}
 	for body, want := range map[string]string{
 		"site,x,y\n10,0,.5\n20,1.5,1\n30,7,2.5\n": "[[2.5 7] [0.5 0] [1 1.5]]",
 		"10,0,.5\n20,1.5,1\n30,7,2.5\n":           "[[7 2.5] [0 0.5] [1.5 1]]",
