@@ -1,6 +1,10 @@
 package analysis
 
-import "testing"
+import (
+	"testing"
+
+	"torchpe/internal/expect"
+)
 
 // A part of the tokens has the modules and the places that files give them by name, not those of the files' first
 // rows.
@@ -23,4 +27,22 @@ func TestNamesOfAPart(t *testing.T) {
 	near(t, "Q", value(got, "models/0/modularity"), 0.4368738039334793)
 	whole, _ := result(t, smooth+at("near.csv")+" --table "+at("part.csv")+" --modules "+at("six.csv"))
 	near(t, "the six tokens alone", value(got, "models/0/blocks/0"), value(whole, "models/0/blocks/0"))
+}
+
+// A map is equal to itself with its tokens in another order.
+func TestAttentionPairsTokens(t *testing.T) {
+	at := files(t, map[string]string{
+		"map.csv": "id,a,b,c\na,.5,.25,.25\nb,0,.5,.5\nc,1,0,0\n", "columns.csv": "c,a,b\n0,1,0\n.25,.5,.25\n.5,0,.5\n",
+		"turned.csv": "id,b,a,c\nb,.5,0,.5\na,.25,.5,.25\nc,0,1,0\n", "plain.csv": ".5,.25,.25\n0,.5,.5\n1,0,0\n",
+		"other.csv": "id,a,b,q\na,.5,.25,.25\nb,0,.5,.5\nq,1,0,0\n",
+	})
+	line := "attention " + at("map.csv") + " --reference "
+	for reference, notes := range map[string][]string{"turned.csv": nil, "columns.csv": nil,
+		"plain.csv": {"map.csv has names of tokens and "}} {
+		got, said := result(t, line+at(reference))
+		near(t, reference, value(got, "models/0"), map[string]any{"cosine": 1.0, "jsd": 0.0})
+		checkNotes(t, reference, said, notes)
+	}
+	_, _, err := run(line + at("other.csv"))
+	expect.Error(t, err, "map.csv against reference ", `token "c" is not among the 3 of `, "want the same names")
 }
