@@ -54,7 +54,8 @@ than 1 - distance, so that an encoding as modular as its data has a lower Q.
 
 Runs of masked prediction keep their modules; --modules gives them otherwise: a file (a label
 a line, a name and a label a line, CAB-NP's LabelKey, a vector of numbers in an array file), or
-rows or columns of the square grid that the tokens fill, such as the 4 x 4 of Latin-square puzzles.
+rows or columns of the grid on which a run's --positions place its tokens, else of the square grid
+that they fill, such as the 4 x 4 of Latin-square puzzles.
 
 JSON: {distance, permutations, permutation_seed, models: [{source, member, seed, pe, tokens,
 modules, modules_from, null, places_from, connectivity_modularity, modularity, clustering, blocks:

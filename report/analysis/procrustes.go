@@ -28,7 +28,8 @@ func newProcrustes() Measure {
   disparity     that of scipy.spatial.procrustes, 0 to 1: both centred and scaled to norm 1,
                 A turned, mirrored and scaled to fit, sum of squared differences
 
---reference 2d-fixed (default) and 1d-fixed are the sinusoidal tables of the same shape; from which
+--reference 2d-fixed (default) and 1d-fixed are the sinusoidal tables of the same shape, at the
+places of the tokens: those of a run's --positions, else in order, row by row; from which
 position they count, and which half of 2d-fixed encodes the row, makes no difference to any of the
 three. The reference may also be a run (its member of the same seed, else its first) or
 FILE[:tensor], with one table for all blocks or one for each. Where both have names of tokens, rows

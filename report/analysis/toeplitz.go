@@ -30,8 +30,9 @@ the share of variance of a matrix's elements that the best Toeplitz matrix expla
 
   R^2 = 1 - RSS / TSS,
 
-1 where elements depend on the difference of their indices alone. The best Toeplitz matrix has
-the mean of each diagonal. It is taken of
+1 where elements depend on the difference of their indices alone: the places of tokens by the
+--positions of a run, else their numbers. The best Toeplitz matrix has the mean of each diagonal.
+It is taken of
 
   R^2            E E^T, the inner products of the table E
   R^2 centred    the same with the mean row taken off E
@@ -92,6 +93,9 @@ func (o *toeplitzOptions) run(in *Input) (*Report, error) {
 	projections := make([][]*projection, len(models)) // of each table
 	weights := map[*cohort.Run]*cohort.Weights{}
 	for i, m := range models {
+		if models[i], err = m.inOrder(); err != nil {
+			return nil, err
+		}
 		if o.given() {
 			p, err := o.read(m.Tables[0].Dim, in.Header)
 			if err != nil {

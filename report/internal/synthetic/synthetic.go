@@ -51,6 +51,7 @@ type Run struct {
 	Changed    []string // of environment.json: what changed in training
 
 	Places string // token_points of task masked; none where empty
+	Order  string // its token_order; none where empty
 
 	// Edit changes what was made up of a member before it is written; nil changes nothing.
 	Edit func(*Member)
@@ -224,6 +225,9 @@ func (r *Run) config() map[string]any {
 	}
 	if r.Task == "masked" {
 		masked["files"] = map[string]any{"data": []string{"own.csv"}, "sha256": "00"}
+		if r.Places+r.Order != "" {
+			c["positions"] = map[string]any{"file": "where.csv", "sha256": "00"}
+		}
 	}
 	c["masked"] = masked
 	return c
