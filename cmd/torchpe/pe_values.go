@@ -272,7 +272,7 @@ func (f *valuesFlags) run(c *call) (r result, err error) {
 		return r, fmt.Errorf("--%s does not change %s of %s in layer %d: leave it out, or choose other values "+
 			"with --what", idle, kind, i.Scheme.Name, f.layer)
 	}
-	r.notes = append(f.notes, notes...)
+	r.notes = slices.Concat(f.notes, notes)
 	printed := c.json || f.to.path == "-"
 	var text bytes.Buffer
 	if printed || strings.HasSuffix(strings.ToLower(f.to.path), ".json") {

@@ -149,7 +149,8 @@ func (in *Input) attentionPair(m, r *Model) (a, b metrics.Attention, err error) 
 		return a, b, fmt.Errorf("reference: %w", err)
 	}
 	if x, y := a.Size(), b.Size(); x != y {
-		return a, b, fmt.Errorf("%s has attention of %s, the reference %s of %s: want the same", m.Source, x, r.Source, y)
+		return a, b, fmt.Errorf("%s has attention of %s, the reference %s of %s: want the same", m.Source, x,
+			r.Source, y)
 	}
 	for _, of := range []*Model{m, r} {
 		if of.isRun() {

@@ -210,7 +210,8 @@ func TestClosedForms(t *testing.T) {
 		}
 	}
 	at := files(t, map[string]string{
-		"large.csv": "3e200,4e200\n0,0\n", "small.csv": "3e-200,0\n-3e-200,0\n0,1e-200\n0,-1e-200\n", "sinusoids.csv": sinusoids.String(), "random.csv": random.String(),
+		"large.csv": "3e200,4e200\n0,0\n", "small.csv": "3e-200,0\n-3e-200,0\n0,1e-200\n0,-1e-200\n",
+		"sinusoids.csv": sinusoids.String(), "random.csv": random.String(),
 		"groups.csv": "0,0.1\n0.1,0\n0,0\n5,5.1\n5.1,5\n5,5\n", "labels.txt": "1\n1\n1\n2\n2\n2\n",
 		"two.txt": "1\n1\n2\n2\n", "negative.csv": "-9,-1,.5,.5\n-1,0,.5,.5\n.5,.5,0,2\n.5,.5,2,0\n",
 		"diagonal.csv": "1,.5,.25,0\n.5,1,0,.25\n.25,0,1,.5\n0,.25,.5,1\n", "id.csv": "id,d1,d2\n10,3,4\n30,0,12\n",
@@ -284,7 +285,7 @@ func TestNotes(t *testing.T) {
 		{"two.txt --table far.csv", true, false, []string{"the mean weight within module 1 is 0"}},
 		{"four.txt --table apart.csv", true, false, []string{"no module has two tokens"}},
 		{"two.txt --table huge.csv", false, false, []string{"+Inf"}},
-		{"two.txt --table tiny.csv", false, false, []string{"no scores: the numbers are too small for their squares"}},
+		{"two.txt --table tiny.csv", false, false, []string{"no scores: the numbers are too small for their sq"}},
 		{"two.txt --weights negative.csv", true, true, []string{"2 weights below 0, to -1:",
 			"the diagonal, -9 to 0, is taken as 0"}},
 		{"two.txt --weights nil.csv", false, true, []string{"4 weights below 0", "the weights add up to 0"}},
@@ -314,7 +315,7 @@ func TestNotes(t *testing.T) {
 		"distances --distance cosine --table " + at("zero.csv"): "zero.csv: row 1 is all zeros",
 		"distances --distance corr2 --table " + at("tenth.csv"): "row 1 is one number throughout",
 		"distances --table " + at("huge.csv"):                   "the distance between rows 0 and 1 is +Inf",
-		"distances --table " + at("tiny.csv"):                   "the numbers are too small for their squares: scale",
+		"distances --table " + at("tiny.csv"):                   "too small for their squares: scale the table",
 		"distances --table " + at("apart.csv"):                  "",
 		"rank --table " + at("quoted.csv"):                      "(1.5...) is taken as names",
 		"rank --table " + at("pandas.csv"):                      "", // counted rows need no word

@@ -32,8 +32,9 @@ func TestNamesOfAPart(t *testing.T) {
 // A map is equal to itself with its tokens in another order.
 func TestAttentionPairsTokens(t *testing.T) {
 	at := files(t, map[string]string{
-		"map.csv": "id,a,b,c\na,.5,.25,.25\nb,0,.5,.5\nc,1,0,0\n", "columns.csv": "c,a,b\n0,1,0\n.25,.5,.25\n.5,0,.5\n",
-		"turned.csv": "id,b,a,c\nb,.5,0,.5\na,.25,.5,.25\nc,0,1,0\n", "plain.csv": ".5,.25,.25\n0,.5,.5\n1,0,0\n",
+		"map.csv":     "id,a,b,c\na,.5,.25,.25\nb,0,.5,.5\nc,1,0,0\n",
+		"columns.csv": "c,a,b\n0,1,0\n.25,.5,.25\n.5,0,.5\n",
+		"turned.csv":  "id,b,a,c\nb,.5,0,.5\na,.25,.5,.25\nc,0,1,0\n", "plain.csv": ".5,.25,.25\n0,.5,.5\n1,0,0\n",
 		"other.csv": "id,a,b,q\na,.5,.25,.25\nb,0,.5,.5\nq,1,0,0\n",
 	})
 	line := "attention " + at("map.csv") + " --reference "

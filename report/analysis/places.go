@@ -96,8 +96,8 @@ func (m *Model) positionsFile() *config.PositionsConfig {
 	return m.member.Run.Config.Positions
 }
 
-// grid returns the row and the column of each token, from 0, and the grid in words: that of a run's file of positions,
-// else the square grid that the tokens fill row by row.
+// grid returns the row and the column of each token, from 0, and the grid in words: that of a run's file of
+// positions, else the square grid that the tokens fill row by row.
 func (m *Model) grid() (cells [][]float64, from string, err error) {
 	file := m.positionsFile()
 	if file == nil {
@@ -124,13 +124,14 @@ func (m *Model) grid() (cells [][]float64, from string, err error) {
 		if _, err := m.order(); err != nil {
 			return nil, "", err
 		}
-		return nil, "", fmt.Errorf("--positions %s of the run places its tokens on no grid of rows and columns: name a "+
-			"file in place of rows, columns, grid or 2d-fixed", file.File)
+		return nil, "", fmt.Errorf("--positions %s of the run places its tokens on no grid of rows and columns: "+
+			"name a file in place of rows, columns, grid or 2d-fixed", file.File)
 	}
 	return cells, fmt.Sprintf("the run's %d x %d grid", extent[0], extent[1]), nil
 }
 
-// order returns the place of each token on a line, from 0: that of a run's file of positions, else the token's number.
+// order returns the place of each token on a line, from 0: that of a run's file of positions, else the token's
+// number.
 func (m *Model) order() ([]int, error) {
 	file := m.positionsFile()
 	if file == nil {
@@ -143,12 +144,12 @@ func (m *Model) order() ([]int, error) {
 	if order := m.probes.TokenOrder(m.tokens); order != nil {
 		return order, nil
 	}
-	return nil, fmt.Errorf("the run, of an earlier version, does not keep where --positions %s places its tokens: train "+
-		"it again", file.File)
+	return nil, fmt.Errorf("the run, of an earlier version, does not keep where --positions %s places its tokens: "+
+		"train it again", file.File)
 }
 
-// inOrder returns m with the rows of its tables in the order of the tokens' places on a line. It is an error if other
-// tokens lie between them.
+// inOrder returns m with the rows of its tables in the order of the tokens' places on a line. It is an error if
+// other tokens lie between them.
 func (m *Model) inOrder() (*Model, error) {
 	order, err := m.order()
 	if err != nil {
@@ -158,8 +159,8 @@ func (m *Model) inOrder() (*Model, error) {
 	order = order[m.from : m.from+n]
 	first, rows := slices.Min(order), make([]int, n)
 	if slices.Max(order)-first >= n {
-		return nil, fmt.Errorf("%s: other tokens lie between tokens %d to %d by --positions of the run: leave --positions "+
-			"out here", m.Source, m.from, m.from+n-1)
+		return nil, fmt.Errorf("%s: other tokens lie between tokens %d to %d by --positions of the run: leave "+
+			"--positions out here", m.Source, m.from, m.from+n-1)
 	}
 	for i, at := range order {
 		rows[at-first] = i

@@ -198,8 +198,8 @@ func TestCoordinatesByNumber(t *testing.T) {
 	}
 }
 
-// A run with --positions is measured where its tokens lie: its table of sinusoids is the closed form, or Toeplitz, and
-// its modules are the rows of its own grid.
+// A run with --positions is measured where its tokens lie: its table of sinusoids is the closed form, or Toeplitz,
+// and its modules are the rows of its own grid.
 func TestPlacesOfRuns(t *testing.T) {
 	order := []int{5, 6, 7, 0, 4, 3, 1, 2} // row after row of 2 x 4
 	var cells [][2]int
@@ -210,8 +210,8 @@ func TestPlacesOfRuns(t *testing.T) {
 	}
 	places, line := string(expect.Must(json.Marshal(cells))), string(expect.Must(json.Marshal(order)))
 	write := func(pe, places, order string, at func(i int) []float64) string {
-		return synthetic.Dir(t, synthetic.Run{Name: "run", Task: "masked", PE: pe, Seeds: []int{3}, Subjects: []string{"a"},
-			Places: places, Order: order, Edit: func(m *synthetic.Member) {
+		return synthetic.Dir(t, synthetic.Run{Name: "run", Task: "masked", PE: pe, Seeds: []int{3},
+			Subjects: []string{"a"}, Places: places, Order: order, Edit: func(m *synthetic.Member) {
 				for _, table := range m.Tables {
 					for i := range cells {
 						row, axes := table[i*len(table)/8:(i+1)*len(table)/8], at(i)
@@ -250,7 +250,7 @@ func TestPlacesOfRuns(t *testing.T) {
 		"places_from": "the run's 2 x 4 grid"})
 	earlier := write(fixed2D, places, "", func(int) []float64 { return []float64{0, 0} })
 	for line, want := range map[string]string{
-		"procrustes " + onLine:                       "--positions where.csv of the run places its tokens on no grid",
+		"procrustes " + onLine:                       "where.csv of the run places its tokens on no grid",
 		"network --modules columns " + onLine:        "on no grid of rows and columns",
 		"toeplitz " + earlier:                        "does not keep where --positions where.csv places its tokens",
 		"procrustes --reference 1d-fixed " + earlier: "train it again",

@@ -15,7 +15,8 @@ import (
 func TestRefusals(t *testing.T) {
 	data := expect.Must(filepath.Abs("testdata"))
 	dir := filepath.Dir(files(t, map[string]string{
-		"nan.csv": "1.5,2\nnan,3\n4,5\n", "zeros.csv": "0,0\n0,0\n0,0\n", "vast.csv": "1.5e308,0\n1e308,1\n0,0\n", "labels.txt": "1\n1\n1\n",
+		"nan.csv": "1.5,2\nnan,3\n4,5\n", "zeros.csv": "0,0\n0,0\n0,0\n",
+		"vast.csv": "1.5e308,0\n1e308,1\n0,0\n", "labels.txt": "1\n1\n1\n",
 		"three.txt": "1\n2\n2\n", "empty.csv": "", "cut.npy": "\x93NUMPY\x01\x00v\x00{'descr'",
 		"odd.dat": "1", "none.npy": fmt.Sprintf("\x93NUMPY\x01\x00v\x00%-117s\n",
 			"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 2), }"),

@@ -38,8 +38,8 @@ func finite(data []float64, shape []int) error {
 }
 
 // MatchRows brings the rows of arrays that have names into the order of names, which are those of file, or else of
-// the first array that has some. It returns notes on arrays without names, which stay as they are. Arrays without data
-// are not given.
+// the first array that has some. It returns notes on arrays without names, which stay as they are. Arrays without
+// data are not given.
 func MatchRows(arrays []*arrayfile.Array, file string, names []string) (notes []string, err error) {
 	for _, a := range arrays {
 		if names == nil && a.Rows != nil {
@@ -56,14 +56,16 @@ func MatchRows(arrays []*arrayfile.Array, file string, names []string) (notes []
 			continue
 		}
 		if i, j, twice := arrayfile.Twice(a.Rows); twice {
-			return nil, fmt.Errorf("%s: rows %d and %d are both named %q: name them apart", a.Source, i+1, j+1, a.Rows[i])
+			return nil, fmt.Errorf("%s: rows %d and %d are both named %q: name them apart", a.Source, i+1, j+1,
+				a.Rows[i])
 		}
 		from, missing, surplus := partition.MatchNames(a.Rows, names)
 		switch {
 		case missing != nil:
 			return nil, fmt.Errorf("%s has no row %q, which %s has: want the same names", a.Source, missing[0], file)
 		case surplus != nil:
-			return nil, fmt.Errorf("%s has a row %q, and %s has none: want the same names", a.Source, surplus[0], file)
+			return nil, fmt.Errorf("%s has a row %q, and %s has none: want the same names", a.Source, surplus[0],
+				file)
 		}
 		a.Array = selectAlong(a.Array, 0, from)
 	}
