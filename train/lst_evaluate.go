@@ -1,6 +1,7 @@
 package train
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -279,7 +280,11 @@ func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[strin
 		}
 		t.noisy.addTensors(&out)
 	}
-	return out.all, map[string]string{"step": fmt.Sprint(step), "puzzles": "validation"}, out.err
+	about := map[string]string{"step": fmt.Sprint(step), "puzzles": "validation"}
+	if t.config.Positions != nil {
+		out.err = errors.Join(out.err, aboutPositions(about, t.positions, t.positions.Tokens()))
+	}
+	return out.all, about, out.err
 }
 
 func (t *lstTask) addIntermediates(out *tensorList, e *ensemble) error {

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -166,22 +165,15 @@ func (t *maskedTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[st
 }
 
 // aboutTokens adds to the metadata of the probes what is known of the tokens: token_names, a line
-// each, and with --positions token_points, the JSON [N][axes] of where they lie (row and column, or
-// coordinates with the slowest axis first).
+// each, and where a file says that they lie.
 func (t *maskedTask) aboutTokens(about map[string]string) error {
 	if key, names, _ := t.rows(); names != "" {
 		about[key] = names
 	}
-	points := t.positions.Points
-	for _, cell := range t.positions.Cells {
-		points = append(points, []float64{float64(cell[0]), float64(cell[1])})
-	}
-	if !t.positionsGiven || points == nil {
+	if !t.positionsGiven {
 		return nil
 	}
-	text, err := json.Marshal(points[:t.table.Tokens])
-	about["token_points"] = string(text)
-	return err
+	return aboutPositions(about, t.positions, t.table.Tokens)
 }
 
 func (t *maskedTask) rows() (key, text string, ofEncoding bool) {

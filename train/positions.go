@@ -2,6 +2,7 @@ package train
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -134,6 +135,21 @@ func Place(file *positions.File, tokens positions.Tokens, scheme pe.Scheme) (
 		note("%s joins neighbours on the line, whatever the gaps between coordinates", scheme.Name)
 	}
 	return at, notes, nil
+}
+
+// aboutPositions adds to the metadata of the probes where a file says that n tokens lie: token_order, the JSON [N]
+// of their places in the one-dimensional order, and token_points, the JSON [N][axes] of their rows and columns, or
+// coordinates with the slowest axis first.
+func aboutPositions(about map[string]string, at pe.Positions, n int) error {
+	order, err := json.Marshal(at.Index[:n])
+	about["token_order"] = string(order)
+	if at.Points == nil && at.Cells == nil || err != nil {
+		return err
+	}
+	points, _ := at.Coordinates(0)
+	text, err := json.Marshal(points[:n])
+	about["token_points"] = string(text)
+	return err
 }
 
 // TokenPositions are coordinates of tokens that follow from training samples.

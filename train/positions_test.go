@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/array/safetensors"
 	"torchpe/data/positions"
 	"torchpe/internal/expect"
 	"torchpe/models"
@@ -204,7 +205,13 @@ func TestKnownPositionsAreLearned(t *testing.T) {
 	}
 }
 
-// The grid of the puzzles as a file is the task's own; another one is another model.
+// placesOf returns where the probes of a run say that its tokens lie.
+func placesOf(t *testing.T, dir string) string {
+	about := expect.Must(safetensors.Read(filepath.Join(dir, "probes.safetensors"))).Metadata
+	return about["token_order"] + about["token_points"]
+}
+
+// The grid of the puzzles as a file is the task's own; another one is another model. The probes keep it.
 func TestPositionsOfPuzzles(t *testing.T) {
 	grid := func(cell func(r, c int) string) *config.PositionsConfig {
 		b := ""
@@ -215,19 +222,25 @@ func TestPositionsOfPuzzles(t *testing.T) {
 		expect.NoError(t, os.WriteFile(path, []byte(b), 0o600))
 		return &config.PositionsConfig{File: path}
 	}
+	places := ""
 	end := func(p *config.PositionsConfig) []byte {
 		c := tiny(t, "2d-fixed")
 		c.Positions = p
-		x, _ := trained(t, c).Tensor("w/head.weight")
+		dir, _ := runTiny(t, c)
+		x, _ := checkpointOf(t, dir).Tensor("w/head.weight")
+		places = placesOf(t, dir)
 		return x.Data
 	}
 	own := end(nil)
+	expect.Equal(t, "places of no file", places, "")
 	if !bytes.Equal(own, end(grid(func(r, c int) string { return fmt.Sprintf("%d,%d", r+1, c+1) }))) {
 		t.Error("the same grid in a file gives another model")
 	}
 	if bytes.Equal(own, end(grid(func(r, c int) string { return fmt.Sprintf("%d,%d", c, r) }))) {
 		t.Error("the grid in another order gives the same model")
 	}
+	expect.Equal(t, "places of a file", places, "[0,4,8,12,1,5,9,13,2,6,10,14,3,7,11,15][[0,0],[1,0],[2,0],[3,0],"+
+		"[0,1],[1,1],[2,1],[3,1],[0,2],[1,2],[2,2],[3,2],[0,3],[1,3],[2,3],[3,3]]")
 }
 
 // A run refuses to go on with another file, and says so; the file's digest is in its configuration.
@@ -246,6 +259,7 @@ func TestChangedPositionsAreRefused(t *testing.T) {
 	expect.Error(t, expect.ErrorOf(Run(t.Context(), stored, dir, Options{Resume: true})), "--positions: ")
 	expect.NoError(t, os.WriteFile(c.Positions.File, was, 0o600))
 	expect.NoError(t, expect.ErrorOf(Run(t.Context(), stored, dir, Options{Resume: true})))
+	expect.Contains(t, placesOf(t, dir), "[5,0,11,3,14,9,1,7,15,2,8,13,4,10,6,12][[1,1],[0,0],")
 }
 
 // Mistakes are found before anything is trained or written; a configuration without positions has

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/data/array/arrayfile"
 	"torchpe/models/pe"
 	"torchpe/report/catalogue"
 	"torchpe/report/figure"
@@ -91,18 +92,25 @@ func (f *plotFlags) draw(names []string, settings []catalogue.Setting) (*figure.
 			i.Close()
 		}
 	}()
+	var x arrayfile.Array
+	if f.x != "" {
+		var err error
+		if x, err = catalogue.ReadArray(f.x, f.header); err != nil {
+			return nil, fmt.Errorf("--x: %w", err)
+		}
+		notes, err := f.matchRows(settings[0], &x)
+		if err != nil {
+			return nil, err
+		}
+		f.notes = append(f.notes, notes...)
+	}
 	for k, name := range names {
 		i, err := f.build(name, settings[k])
 		if err != nil {
 			return nil, err
 		}
+		i.X = x.Array
 		all = append(all, i)
-		if f.x == "" {
-			continue
-		}
-		if i.X, err = catalogue.ReadArray(f.x, f.header); err != nil {
-			return nil, fmt.Errorf("--x: %w", err)
-		}
 	}
 	return catalogue.Plot(all, f.layer)
 }

@@ -107,10 +107,64 @@ func TestPEValuesOfGivenParameters(t *testing.T) {
 	fixed := expect.Must(safetensors.New("pe.fixed", []int{1, 3, 2}, []float32{1, 2, 3, 4, 5, 6}))
 	expect.NoError(t, safetensors.Write(filepath.Join(dir, "f.safetensors"), []safetensors.Tensor{fixed}, nil))
 	says(t, dir, "pe values 1d-fixed --layers 1 --tokens 3 --dim 2 --params f.safetensors --out fixed.npy", exitUsage,
-		"--params: pe.fixed is computed from positions and options, but the file has other numbers")
+		"--params: f.safetensors: pe.fixed is computed from positions and options, but the file has other numbers")
 	// A check computes them by its flags.
 	says(t, dir, "pe values 1d-fixed --layers 1 --tokens 3 --dim 2 --out own.npy", 0)
 	says(t, dir, "pe check 1d-fixed --layers 1 --against own.npy --params f.safetensors", 0, "follows 1d-fixed")
+}
+
+// Rows with names are those of the tokens of these names: by the file of positions, else by the first input.
+// What is not finite is refused.
+func TestPEValuesMatchRows(t *testing.T) {
+	dir := put(t, map[string]string{
+		"at.csv": "name,place\na,2\nb,0\nc,1\n", "x.csv": "id,x1,x2\nc,300,0\nb,200,0\na,100,0\n",
+		"k.csv": "id,x1,x2\na,1,0\nb,2,0\nc,3,0\n", "plain.csv": "x1,x2\n100,0\n200,0\n300,0\n",
+		"p.csv": "id,x1,x2\np,1,0\nb,2,0\na,3,0\n", "nan.csv": "id,x1,x2\na,1,0\nb,2,nan\nc,3,0\n",
+		"twice.csv": "id,x1,x2\na,1,0\nb,2,0\na,3,0\n", "four.csv": "id,x1,x2\na,1,0\nb,2,0\nc,3,0\nd,4,0\n",
+	})
+	table := expect.Must(safetensors.New("pe.table", []int{1, 3, 2}, []float32{1, 2, 3, float32(math.Inf(1)), 5, 6}))
+	expect.NoError(t, safetensors.Write(filepath.Join(dir, "t.safetensors"), []safetensors.Tensor{table}, nil))
+	const x = "pe values 1d-fixed --fidelity text --dim 2 --what x --positions at.csv --x "
+	const logits = "pe values nope --tokens 3 --heads 1 --dim 2 --q x.csv --k "
+	// a, b and c at places 3, 1 and 2: x + sin, cos of the place
+	byName := []float64{100 + math.Sin(3), math.Cos(3), 200 + math.Sin(1), math.Cos(1), 300 + math.Sin(2),
+		math.Cos(2)}
+	for _, c := range []struct {
+		line, note string
+		want       []float64
+	}{
+		{x + "x.csv", "", byName},
+		{x + "plain.csv", "plain.csv has no names of rows: they are taken as those of at.csv, in its order", byName},
+		// of c, b and a, the products over the root of two
+		{logits + "k.csv", "", []float64{900, 600, 300, 600, 400, 200, 300, 200, 100}},
+		{logits + "plain.csv", "those of x.csv", []float64{3e4, 6e4, 9e4, 2e4, 4e4, 6e4, 1e4, 2e4, 3e4}},
+	} {
+		_, errs, _ := here(t, dir, strings.Fields(c.line+" --force --out p.npy")...)
+		if strings.Contains(errs, "names of rows") != (c.note != "") || !strings.Contains(errs, c.note) {
+			t.Errorf("%s: %q, want %q", c.line, errs, c.note)
+		}
+		for i, v := range expect.Must(npy.Read(filepath.Join(dir, "p.npy"))).Data {
+			want := c.want[i]
+			if strings.HasPrefix(c.line, logits) {
+				want /= math.Sqrt2
+			}
+			expect.Near(t, c.line, v, want, 1e-10)
+		}
+	}
+	for line, want := range map[string]string{
+		x + "p.csv":      `p.csv has no row "c", which at.csv has`,
+		x + "four.csv":   `four.csv has a row "d", and at.csv has none`,
+		x + "twice.csv":  `twice.csv: rows 1 and 3 are both named "a"`,
+		x + "nan.csv":    "--x: nan.csv: row 1, column 1 (from 0) is NaN",
+		logits + "p.csv": `p.csv has no row "c", which x.csv has`,
+		"pe plot conv-pos --dim 2 --heads 1 --positions at.csv --x p.csv --out p.svg": `p.csv has no row "c"`,
+		"pe values learn --layers 1 --tokens 3 --dim 2 --params t.safetensors":        "element [0 1 1] (from 0)",
+	} {
+		if !strings.HasPrefix(line, "pe plot") {
+			line += " --out o.npy"
+		}
+		says(t, dir, line, exitUsage, want)
+	}
 }
 
 // Flags that change nothing are refused.

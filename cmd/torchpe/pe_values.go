@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/npy"
 	"torchpe/data/array/safetensors"
@@ -145,6 +144,18 @@ func (f *instanceFlags) place(s catalogue.Setting, scheme pe.Scheme) (at pe.Posi
 	return at, nil
 }
 
+// matchRows brings named rows of arrays into the order of the tokens.
+func (f *instanceFlags) matchRows(s catalogue.Setting, arrays ...*arrayfile.Array) ([]string, error) {
+	if f.file == nil {
+		return catalogue.MatchRows(arrays, "", nil)
+	}
+	own := f.file.Own()
+	if own.Count != s.Tokens { // place refuses it, or it has no names
+		own.Names = nil
+	}
+	return catalogue.MatchRows(arrays, f.file.Source, own.Names)
+}
+
 // build builds the scheme called name; its caller closes it.
 func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Instance, error) {
 	scheme, err := findScheme(name)
@@ -169,7 +180,7 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 	given, unread, err := arrayfile.ReadReal(f.params, f.header)
 	if err == nil {
 		if err = i.Set(given, f.member); err != nil {
-			err = errors.Join(err, unread)
+			err = errors.Join(fmt.Errorf("%s: %w", f.params, err), unread)
 		}
 	}
 	if err != nil {
@@ -203,7 +214,8 @@ func newPEValuesCommand() *cobra.Command {
 
 The default of --what is logits if both --q and --k are given, x if --x is given, else the table or
 bias of the scheme. Embeddings are [N,D]; queries, keys and values [H,N,Dh], or [N,D] with the heads
-side by side. If --params has the weights of the layer's projections (block0.attn.in.weight [3D,D], q
+side by side. Rows with names are matched by name: with the names of --positions, else with those of the
+first input. If --params has the weights of the layer's projections (block0.attn.in.weight [3D,D], q
 above k above v, and block0.attn.in.bias [3D], as in a run's checkpoint), queries, keys and values are
 computed from --x.`,
 		Example: `  torchpe pe values 1d-fixed --tokens 16 --dim 160 --out table.npy
@@ -232,15 +244,20 @@ func (f *valuesFlags) run(c *call) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	w := f.want
-	for i, to := range []*array.Array{&w.X, &w.Q, &w.K, &w.V} {
-		if f.inputs[i] == "" {
+	w, given := f.want, [4]arrayfile.Array{}
+	for i, file := range f.inputs {
+		if file == "" {
 			continue
 		}
-		if *to, err = catalogue.ReadArray(f.inputs[i], f.header); err != nil {
+		if given[i], err = catalogue.ReadArray(file, f.header); err != nil {
 			return r, fmt.Errorf("--%s: %w", "xqkv"[i:i+1], err)
 		}
 	}
+	notes, err := f.matchRows(s, &given[0], &given[1], &given[2], &given[3])
+	if err != nil {
+		return r, err
+	}
+	w.X, w.Q, w.K, w.V = given[0].Array, given[1].Array, given[2].Array, given[3].Array
 	i, err := f.build(c.args[0], s)
 	if err != nil {
 		return r, err
@@ -255,7 +272,7 @@ func (f *valuesFlags) run(c *call) (r result, err error) {
 		return r, fmt.Errorf("--%s does not change %s of %s in layer %d: leave it out, or choose other values "+
 			"with --what", idle, kind, i.Scheme.Name, f.layer)
 	}
-	r.notes = f.notes
+	r.notes = slices.Concat(f.notes, notes)
 	printed := c.json || f.to.path == "-"
 	var text bytes.Buffer
 	if printed || strings.HasSuffix(strings.ToLower(f.to.path), ".json") {

@@ -35,6 +35,9 @@ type Placed struct {
 // Own returns the tokens of the file itself. Count is 0 if it is unknown.
 func (f *File) Own() Tokens {
 	switch {
+	case f.Form == Graph || f.Form == Distances:
+		names, _ := f.graphNames() // Place returns the error
+		return Tokens{f.rows, names}
 	case f.Form != Edges:
 		return Tokens{f.rows, f.Names}
 	case f.Names != nil:

@@ -281,6 +281,7 @@ func TestOwnTokens(t *testing.T) {
 		"0,1\n1,0\n0,0\n": "{3 []}", "b,0\na,1\n": "{2 [b a]}", "b,a\na,c\n": "{3 [b a c]}",
 		"from,to\n0,1\n1,5\n": "{6 []}", "from,to\n1,2\n2,5\n": "{5 []}",
 		"from,to\n2,3\n3,5\n": "{0 []}", "from,to\na,1\n01,b\n": "{3 [a 1 b]}",
+		"d,b,c,a\n0,1,0,1\n1,0,1,0\n0,1,0,1\n1,0,1,0\n": "{4 [d b c a]}",
 	} {
 		f, err := Read(expect.File(t, "p.csv", body), Auto, text.Auto)
 		if err != nil {

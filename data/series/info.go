@@ -157,6 +157,9 @@ func (i *Info) add(c *content, m matrix, o Options) error {
 	case o.Names != nil:
 		i.Names, i.NamesFrom = o.Names, o.NamesFrom
 	}
+	if err := checkUnique(i.Names, c.file); err != nil {
+		i.Problem = err.Error()
+	}
 	i.HemisphereOrder = partition.OrderOf(i.Names, m.sides)
 	if m.name != "" {
 		i.Datasets = append(i.Datasets, m.name)

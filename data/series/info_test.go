@@ -133,3 +133,9 @@ func TestTextInNumpy(t *testing.T) {
 		expect.ErrorOf(Load([]string{fixture("../../array/npy/testdata/text.npy")}, Options{Tokens: []int{2}})),
 		"holds text")
 }
+
+// A name that two tokens have, which training refuses, is a problem of the file.
+func TestInfoOfNamesTwice(t *testing.T) {
+	i := expect.Must(Inspect(expect.File(t, "x.csv", "a,b,a\n1,2,3.5\n2,3,4\n"), Options{}))
+	expect.Contains(t, i.Problem, `x.csv: tokens 0 and 2 are both named "a"`)
+}

@@ -31,9 +31,17 @@ func principal(svd *mat.SVD, n, k int) (coordinates, explained []float64, err er
 	values := svd.Values(nil)
 	var u mat.Dense
 	svd.UTo(&u)
+	_, exponent := math.Frexp(values[0]) // a power of two off the values changes no share
+	square := func(v float64) float64 {
+		v = math.Ldexp(v, -exponent)
+		return v * v
+	}
 	total := 0.0
 	for _, v := range values {
-		total += v * v
+		total += square(v)
+	}
+	if total-total != 0 {
+		return nil, nil, errors.New("metrics: the numbers are too large for their mean: scale the table")
 	}
 	if total == 0 {
 		return nil, nil, fmt.Errorf("%w, so there are no principal axes", ErrEqualRows)
@@ -53,7 +61,7 @@ func principal(svd *mat.SVD, n, k int) (coordinates, explained []float64, err er
 				coordinates[i*k+axis] = -coordinates[i*k+axis]
 			}
 		}
-		explained[axis] = values[axis] * values[axis] / total
+		explained[axis] = square(values[axis]) / total
 	}
 	return coordinates, explained, nil
 }

@@ -3,6 +3,7 @@ package analysis
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -23,7 +24,8 @@ prediction the mean over test frames. They are compared with the reference's mem
 
 An array FILE[:tensor] has shape [tokens,tokens], [examples,tokens,tokens],
 [layers,examples,tokens,tokens] or [layers,examples,heads,tokens,tokens]. Its rows, the last axis,
-must be distributions: at least 0, with a sum of 1 within 0.001.
+must be distributions: at least 0, with a sum of 1 within 0.001. Where both maps have names of
+tokens, tokens are paired by name; else in order.
 
 The paper does not say how maps were pooled; --pooling:
 
@@ -85,7 +87,7 @@ func attention(in *Input, reference string, how metrics.Pooling) (*Report, error
 				wording.Count(len(references), "member"), r.seed())
 		}
 		in.noteOtherData(m, r)
-		a, b, err := attentionPair(m, r)
+		a, b, err := in.attentionPair(m, r)
 		if err != nil {
 			return nil, err
 		}
@@ -137,8 +139,9 @@ func (m *Model) attention() (metrics.Attention, error) {
 	return m.probes.Attention(m.member.Index)
 }
 
-// attentionPair reads the maps of two models, which must have the same shape.
-func attentionPair(m, r *Model) (a, b metrics.Attention, err error) {
+// attentionPair reads the maps of two models, which must have the same shape, with the tokens of r in the order of
+// m's.
+func (in *Input) attentionPair(m, r *Model) (a, b metrics.Attention, err error) {
 	if a, err = m.attention(); err != nil {
 		return a, b, err
 	}
@@ -146,9 +149,40 @@ func attentionPair(m, r *Model) (a, b metrics.Attention, err error) {
 		return a, b, fmt.Errorf("reference: %w", err)
 	}
 	if x, y := a.Size(), b.Size(); x != y {
-		err = fmt.Errorf("%s has attention of %s, the reference %s of %s: want the same", m.Source, x, r.Source, y)
+		return a, b, fmt.Errorf("%s has attention of %s, the reference %s of %s: want the same", m.Source, x,
+			r.Source, y)
 	}
-	return a, b, err
+	for _, of := range []*Model{m, r} {
+		if of.isRun() {
+			of.Names = of.probes.TokenNames(a.Tokens)
+		}
+	}
+	rows, err := in.pairNames(m, r)
+	if err != nil {
+		return a, b, fmt.Errorf("%s against reference %s: %w", m.Source, r.Source, err)
+	}
+	if rows != nil {
+		b = withTokens(b, rows)
+	}
+	return a, b, nil
+}
+
+// withTokens returns maps between these tokens, in this order.
+func withTokens(a metrics.Attention, tokens []int) metrics.Attention {
+	n, all := a.Tokens, a.Layers
+	a.Layers = nil
+	for _, layer := range all {
+		var picked []float64
+		for one := range slices.Chunk(layer, n*n) {
+			for _, i := range tokens {
+				for _, j := range tokens {
+					picked = append(picked, one[i*n+j])
+				}
+			}
+		}
+		a.Layers = append(a.Layers, picked)
+	}
+	return a
 }
 
 // compareAttention compares two models' maps as a whole, by layer and by example.

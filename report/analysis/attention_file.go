@@ -53,7 +53,11 @@ func (in *Input) fileAttention(reference string) (*Model, error) {
 	}
 	maps.Layers = slices.Collect(slices.Chunk(a.Data, len(a.Data)/layers))
 	in.Notes = append(in.Notes, numberedNames(a))
-	return &Model{Subject: Subject{Source: a.Source}, maps: &maps}, nil
+	names := a.Rows
+	if names == nil {
+		names = a.Columns
+	}
+	return &Model{Subject: Subject{Source: a.Source}, Names: names, maps: &maps}, nil
 }
 
 // areDistributions returns an error that names the first row that is not a distribution.

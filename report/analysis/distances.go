@@ -97,7 +97,7 @@ func distances(in *Input, kind metrics.Distance) (*Report, error) {
 	for _, m := range models {
 		t := m.Tables[0]
 		d := t.Distances(kind)
-		if why := noDirection(t, kind); why != "" {
+		if why := noDistances(t, d, kind); why != "" {
 			r.notes = append(r.notes, m.Source+": "+why)
 		}
 		matrix := numbers(d, n)

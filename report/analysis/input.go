@@ -60,10 +60,11 @@ func (s Subject) label() string {
 type Model struct {
 	Subject
 	Tables []Table
-	Names  []string // of the tokens, or nil
+	Names  []string // of the measured tokens, or nil
 
-	from   int // first position that is measured
-	tokens int // number of tokens before --positions
+	from   int      // first position that is measured
+	all    []string // names of all tokens, as files of modules and places have them; or nil
+	tokens int      // number of tokens before --positions
 	probes *cohort.Probes
 	maps   *metrics.Attention // of a file of attention maps
 }
@@ -312,7 +313,7 @@ func (m *Model) restrict(in *Input) error {
 		}
 		m.Tables = m.Tables[in.Block : in.Block+1]
 	}
-	m.from, m.tokens = in.from, m.Tables[0].Tokens
+	m.from, m.tokens, m.all = in.from, m.Tables[0].Tokens, m.Names
 	for i := range m.Tables {
 		t := &m.Tables[i]
 		to := in.to

@@ -210,7 +210,8 @@ func TestClosedForms(t *testing.T) {
 		}
 	}
 	at := files(t, map[string]string{
-		"large.csv": "3e200,4e200\n0,0\n", "sinusoids.csv": sinusoids.String(), "random.csv": random.String(),
+		"large.csv": "3e200,4e200\n0,0\n", "small.csv": "3e-200,0\n-3e-200,0\n0,1e-200\n0,-1e-200\n",
+		"sinusoids.csv": sinusoids.String(), "random.csv": random.String(),
 		"groups.csv": "0,0.1\n0.1,0\n0,0\n5,5.1\n5.1,5\n5,5\n", "labels.txt": "1\n1\n1\n2\n2\n2\n",
 		"two.txt": "1\n1\n2\n2\n", "negative.csv": "-9,-1,.5,.5\n-1,0,.5,.5\n.5,.5,0,2\n.5,.5,2,0\n",
 		"diagonal.csv": "1,.5,.25,0\n.5,1,0,.25\n.25,0,1,.5\n0,.25,.5,1\n", "id.csv": "id,d1,d2\n10,3,4\n30,0,12\n",
@@ -224,6 +225,8 @@ func TestClosedForms(t *testing.T) {
 		{"rank --table " + at("large.csv"), "frobenius", 5e200, 1e185},
 		{"rank --table " + at("large.csv"), "mean_row_norm", 2.5e200, 1e185},
 		{"rank --table " + at("large.csv"), "effective_rank", 1, 1e-12},
+		{"map --dims 1 --table " + at("large.csv"), "explained/0", 1, 1e-12},
+		{"map --dims 1 --table " + at("small.csv"), "explained/0", 0.9, 1e-12}, // 9 + 9 of 20
 		// A column of IDs is no dimension: the norm is that of 3, 4 and 12, not of 10, 3...
 		{"rank --table " + at("id.csv"), "frobenius", 13, 1e-12},
 		// Sinusoids have P_i P_j = sum_k cos((i-j) theta_k), which is Toeplitz.
@@ -258,6 +261,7 @@ func TestNotes(t *testing.T) {
 		"same.csv": "1,2\n1,2\n1,2\n1,2\n", "same13.csv": ".1,.3\n.1,.3\n.1,.3\n.1,.3\n",
 		"parallel.csv": ".1,.3\n.2,.6\n.7,2.1\n.3,.9\n", "far.csv": "0,0\n9,9\n4,4\n5,5\n",
 		"apart.csv": "0,0\n1,9\n4,4\n5,5\n", "huge.csv": "1e200,0\n0,1e200\n4,4\n5,5\n",
+		"tiny.csv":     "1e-200,0\n0,1e-200\n4e-200,0\n5e-200,5e-200\n",
 		"negative.csv": "-9,-1,.5,.5\n-1,0,.5,.5\n.5,.5,0,2\n.5,.5,2,0\n",
 		"nil.csv":      "0,1,-1,0\n1,0,0,-1\n-1,0,0,1\n0,-1,1,0\n",
 		"one.csv":      "0,1,1,-1\n1,0,-1,1\n1,-1,0,1\n-1,1,1,0\n",
@@ -281,6 +285,7 @@ func TestNotes(t *testing.T) {
 		{"two.txt --table far.csv", true, false, []string{"the mean weight within module 1 is 0"}},
 		{"four.txt --table apart.csv", true, false, []string{"no module has two tokens"}},
 		{"two.txt --table huge.csv", false, false, []string{"+Inf"}},
+		{"two.txt --table tiny.csv", false, false, []string{"no scores: the numbers are too small for their sq"}},
 		{"two.txt --weights negative.csv", true, true, []string{"2 weights below 0, to -1:",
 			"the diagonal, -9 to 0, is taken as 0"}},
 		{"two.txt --weights nil.csv", false, true, []string{"4 weights below 0", "the weights add up to 0"}},
@@ -309,6 +314,9 @@ func TestNotes(t *testing.T) {
 	for line, want := range map[string]string{
 		"distances --distance cosine --table " + at("zero.csv"): "zero.csv: row 1 is all zeros",
 		"distances --distance corr2 --table " + at("tenth.csv"): "row 1 is one number throughout",
+		"distances --table " + at("huge.csv"):                   "the distance between rows 0 and 1 is +Inf",
+		"distances --table " + at("tiny.csv"):                   "too small for their squares: scale the table",
+		"distances --table " + at("apart.csv"):                  "",
 		"rank --table " + at("quoted.csv"):                      "(1.5...) is taken as names",
 		"rank --table " + at("pandas.csv"):                      "", // counted rows need no word
 		"rank --table " + at("counted.csv"):                     "",

@@ -3,7 +3,6 @@ package analysis
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"torchpe/data/array/text"
@@ -17,7 +16,7 @@ type moduleSet struct {
 	From   string // where they come from, in words
 }
 
-// Values of --modules for tokens of a square grid.
+// Values of --modules for tokens on a grid.
 const (
 	byRows    = "rows"
 	byColumns = "columns"
@@ -28,7 +27,7 @@ var errNoModules = errors.New("no modules are known: give --modules FILE, or --m
 	"columns for tokens of a square grid")
 
 // modules returns the modules of a model's tokens: from a file (see package partition), or the rows or
-// columns of the square grid that the tokens fill row by row, or, if source is empty, those that a run
+// columns of the tokens' grid, or, if source is empty, those that a run
 // of masked prediction keeps with its probes.
 func (m *Model) modules(source string, header text.Choice) (moduleSet, error) {
 	all, err := m.allModules(source, header)
@@ -48,25 +47,17 @@ func (m *Model) allModules(source string, header text.Choice) (moduleSet, error)
 	case "":
 		return m.ownModules()
 	case byRows, byColumns:
-		return gridModules(m.tokens, source)
+		return m.gridModules(source)
 	}
 	p, err := partition.Read(source, header)
 	if err != nil {
 		return moduleSet{}, err
 	}
-	matched, err := p.Match(partition.Tokens{Count: m.tokens, Names: m.allNames(), File: m.Source})
+	matched, err := p.Match(partition.Tokens{Count: m.tokens, Names: m.all, File: m.Source})
 	if err != nil {
 		return moduleSet{}, err
 	}
 	return moduleSet{Labels: matched.Labels, Names: matched.Modules, From: source + ", " + matched.How}, nil
-}
-
-// allNames returns the names of all tokens, or nil if they have none or only some are measured.
-func (m *Model) allNames() []string {
-	if len(m.Names) != m.tokens {
-		return nil
-	}
-	return m.Names
 }
 
 // ownModules returns the modules that a run keeps.
@@ -107,33 +98,21 @@ func (m moduleSet) withNames() moduleSet {
 	return m
 }
 
-// gridModules returns the rows or columns of the square grid that n tokens fill.
-func gridModules(n int, which string) (moduleSet, error) {
-	side, err := squareSide(n)
+// gridModules returns the rows or columns of the tokens' grid.
+func (m *Model) gridModules(which string) (moduleSet, error) {
+	cells, from, err := m.grid()
 	if err != nil {
 		return moduleSet{}, err
 	}
-	out := moduleSet{From: fmt.Sprintf("%s of the %d x %d grid", which, side, side)}
-	for i := range n {
-		at := i / side
-		if which == byColumns {
-			at = i % side
-		}
-		out.Labels = append(out.Labels, at)
+	axis := slices.Index([]string{byRows, byColumns}, which)
+	out := moduleSet{From: which + " of " + from}
+	for _, cell := range cells {
+		out.Labels = append(out.Labels, int(cell[axis]))
 	}
-	for i := range side {
+	for i := range slices.Max(out.Labels) + 1 {
 		out.Names = append(out.Names, fmt.Sprintf("%s%d", which[:len(which)-1], i+1))
 	}
 	return out, nil
-}
-
-// squareSide returns the side of a square grid of n cells.
-func squareSide(n int) (int, error) {
-	side := int(math.Round(math.Sqrt(float64(n))))
-	if side < 2 || side*side != n {
-		return 0, fmt.Errorf("%d tokens fill no square grid", n)
-	}
-	return side, nil
 }
 
 // count returns how many modules the tokens are in.

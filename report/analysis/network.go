@@ -55,7 +55,8 @@ weight than 1 - distance, so an encoding as modular as its data has a lower Q.
 
 Runs of masked prediction keep their modules. Otherwise --modules gives them: a file (one label per
 line, a name and a label per line, CAB-NP's LabelKey, or a vector of numbers in an array file), or
-rows or columns of the square grid that the tokens fill, such as the 4 x 4 of Latin-square puzzles.
+rows or columns of the grid on which --positions of the run place its tokens, else of the square grid
+that they fill, such as the 4 x 4 of Latin-square puzzles.
 
 JSON: {distance, permutations, permutation_seed, models: [{source, member, seed, pe, tokens,
 modules, modules_from, null, places_from, connectivity_modularity, modularity, clustering, blocks:
@@ -269,6 +270,7 @@ func (o *networkOptions) readWeights(in *Input) ([]*Model, []string, error) {
 	if a.Rows == nil {
 		m.Names = a.Columns
 	}
+	m.all = m.Names
 	notes := []string{numberedNames(a), negativeWeightsNote(a.Source, a.Data, n), diagonalNote(a.Source, a.Data, n)}
 	for w := range slices.Chunk(a.Data, n*n) {
 		for i, v := range w {

@@ -40,6 +40,8 @@ func TestProcrustesPairsRows(t *testing.T) {
 		{named, strings.Replace(turned, "M1", "M2", 1), "", `"M1" is not among the 4`, ""},
 		{named, "token,x1,x2\nS1,-7,1\nV1,-1,0\nA1,-3,5\n", "", "4 named tokens, the reference 3", ""},
 		{named, "token,x1,x2\nS1,-7,1\nV1,-1,0\nS1,-3,5\nM1,1,1\n", "", "both named", ""},
+		{"token,x1,x2\nV1,0,1\nM1,2,0\nV1,5,3\n", "token,x1,x2\nS1,-7,1\nV1,-1,0\nM1,-3,5\n", "",
+			`a.csv: tokens 0 and 2 are both named "V1"`, ""},
 		{named, unnamed, "", "", "rows are paired in order"},
 		{named, numbered + "3,1,7\n", "", `"V1" is not among`, ""},
 		{numbered, "0,1\n2,0\n5,3\n", "", "", ""},

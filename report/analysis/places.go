@@ -3,12 +3,14 @@ package analysis
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"torchpe/data/array/text"
 	"torchpe/data/partition"
 	"torchpe/data/positions"
 	"torchpe/internal/metrics"
+	"torchpe/train/config"
 )
 
 // Values of --null: how to draw networks that are as smooth over the tokens as the measured one.
@@ -26,7 +28,7 @@ type places struct {
 	from      string      // where they come from, in words
 }
 
-// byGrid is the value of --coordinates for a square grid that the tokens fill row by row.
+// byGrid is the value of --coordinates for tokens on a grid.
 const byGrid = "grid"
 
 // errNoPlaces is returned if nothing says where the tokens lie.
@@ -59,12 +61,8 @@ func (o *networkOptions) allPlaces(m *Model, header text.Choice) (places, error)
 	reference, form := o.coordinates, positions.Coordinates
 	switch {
 	case reference == byGrid:
-		side, err := squareSide(m.tokens)
-		p := places{from: fmt.Sprintf("the %d x %d grid", side, side)}
-		for i := range m.tokens {
-			p.points = append(p.points, []float64{float64(i / max(side, 1)), float64(i % max(side, 1))})
-		}
-		return p, err
+		cells, from, err := m.grid()
+		return places{points: cells, from: from}, err
 	case o.distances != "":
 		reference, form = o.distances, positions.Distances
 	case reference == "" && m.isRun():
@@ -75,12 +73,11 @@ func (o *networkOptions) allPlaces(m *Model, header text.Choice) (places, error)
 	if reference == "" {
 		return places{}, errNoPlaces
 	}
-	names := m.allNames()
-	file, err := positions.Read(reference, form, header, names...)
+	file, err := positions.Read(reference, form, header, m.all...)
 	if err != nil {
 		return places{}, err
 	}
-	placed, err := file.Place(positions.Tokens{Count: m.tokens, Names: names})
+	placed, err := file.Place(positions.Tokens{Count: m.tokens, Names: m.all})
 	if err != nil {
 		return places{}, err
 	}
@@ -89,6 +86,86 @@ func (o *networkOptions) allPlaces(m *Model, header text.Choice) (places, error)
 		p.distances = slices.Concat(placed.Weights...)
 	}
 	return p, nil
+}
+
+// positionsFile returns the settings of the file that says where a run's tokens lie, or nil.
+func (m *Model) positionsFile() *config.PositionsConfig {
+	if !m.isRun() {
+		return nil
+	}
+	return m.member.Run.Config.Positions
+}
+
+// grid returns the row and the column of each token, from 0, and the grid in words: that of a run's file of
+// positions, else the square grid that the tokens fill row by row.
+func (m *Model) grid() (cells [][]float64, from string, err error) {
+	file := m.positionsFile()
+	if file == nil {
+		side := int(math.Round(math.Sqrt(float64(m.tokens))))
+		if side < 2 || side*side != m.tokens {
+			return nil, "", fmt.Errorf("%d tokens fill no square grid", m.tokens)
+		}
+		for i := range m.tokens {
+			cells = append(cells, []float64{float64(i / side), float64(i % side)})
+		}
+		return cells, fmt.Sprintf("the %d x %d grid", side, side), nil
+	}
+	isPlace := func(v float64) bool { return v >= 0 && v < 1<<20 && v == math.Trunc(v) }
+	extent := [2]int{}
+	cells = m.probes.TokenPoints(m.tokens)
+	for _, at := range cells {
+		if file.As == string(positions.Coordinates) || len(at) != 2 || !isPlace(at[0]) || !isPlace(at[1]) {
+			cells = nil
+			break
+		}
+		extent = [2]int{max(extent[0], int(at[0])+1), max(extent[1], int(at[1])+1)}
+	}
+	if cells == nil {
+		if _, err := m.order(); err != nil {
+			return nil, "", err
+		}
+		return nil, "", fmt.Errorf("--positions %s of the run places its tokens on no grid of rows and columns: "+
+			"name a file in place of rows, columns, grid or 2d-fixed", file.File)
+	}
+	return cells, fmt.Sprintf("the run's %d x %d grid", extent[0], extent[1]), nil
+}
+
+// order returns the place of each token on a line, from 0: that of a run's file of positions, else the token's
+// number.
+func (m *Model) order() ([]int, error) {
+	file := m.positionsFile()
+	if file == nil {
+		order := make([]int, m.tokens)
+		for i := range order {
+			order[i] = i
+		}
+		return order, nil
+	}
+	if order := m.probes.TokenOrder(m.tokens); order != nil {
+		return order, nil
+	}
+	return nil, fmt.Errorf("the run, of an earlier version, does not keep where --positions %s places its tokens: "+
+		"train it again", file.File)
+}
+
+// inOrder returns m with the rows of its tables in the order of the tokens' places on a line. It is an error if
+// other tokens lie between them.
+func (m *Model) inOrder() (*Model, error) {
+	order, err := m.order()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.Source, err)
+	}
+	n := m.Tables[0].Tokens
+	order = order[m.from : m.from+n]
+	first, rows := slices.Min(order), make([]int, n)
+	if slices.Max(order)-first >= n {
+		return nil, fmt.Errorf("%s: other tokens lie between tokens %d to %d by --positions of the run: leave "+
+			"--positions out here", m.Source, m.from, m.from+n-1)
+	}
+	for i, at := range order {
+		rows[at-first] = i
+	}
+	return m.withRows(rows), nil
 }
 
 // smoothNull draws networks that are as smooth as the measured one. The zero value draws none.

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -176,7 +177,7 @@ func TestChanceOfRuns(t *testing.T) {
 
 // The columns of a grid are modules of its tokens.
 func TestGridModules(t *testing.T) {
-	got, err := gridModules(4, byColumns)
+	got, err := (&Model{tokens: 4}).gridModules(byColumns)
 	if err != nil || fmt.Sprint(got.Labels, got.Names) != "[0 1 0 1] [column1 column2]" {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -185,7 +186,7 @@ func TestGridModules(t *testing.T) {
 // Coordinates of numbered tokens are theirs by number, with a heading or without one. A heading x, y puts the
 // rows, the slowest axis, first.
 func TestCoordinatesByNumber(t *testing.T) {
-	m := &Model{Names: []string{"30", "10", "20"}, tokens: 3, Tables: []Table{{0, metrics.Table{Tokens: 3}}}}
+	m := &Model{all: []string{"30", "10", "20"}, tokens: 3, Tables: []Table{{0, metrics.Table{Tokens: 3}}}}
 	for body, want := range map[string]string{
 		"site,x,y\n10,0,.5\n20,1.5,1\n30,7,2.5\n": "[[2.5 7] [0.5 0] [1 1.5]]",
 		"10,0,.5\n20,1.5,1\n30,7,2.5\n":           "[[7 2.5] [0 0.5] [1.5 1]]",
@@ -194,5 +195,68 @@ func TestCoordinatesByNumber(t *testing.T) {
 		if got := fmt.Sprint(p.points); err != nil || got != want {
 			t.Errorf("%q: %s, %v", body, got, err)
 		}
+	}
+}
+
+// A run with --positions is measured where its tokens lie: its table of sinusoids is the closed form, or Toeplitz,
+// and its modules are the rows of its own grid.
+func TestPlacesOfRuns(t *testing.T) {
+	order := []int{5, 6, 7, 0, 4, 3, 1, 2} // row after row of 2 x 4
+	var cells [][2]int
+	var rows, columns []any
+	for _, p := range order {
+		cells = append(cells, [2]int{p / 4, p % 4})
+		rows, columns = append(rows, fmt.Sprint("row", p/4+1)), append(columns, fmt.Sprint("column", p%4+1))
+	}
+	places, line := string(expect.Must(json.Marshal(cells))), string(expect.Must(json.Marshal(order)))
+	write := func(pe, places, order string, at func(i int) []float64) string {
+		return synthetic.Dir(t, synthetic.Run{Name: "run", Task: "masked", PE: pe, Seeds: []int{3},
+			Subjects: []string{"a"}, Places: places, Order: order, Edit: func(m *synthetic.Member) {
+				for _, table := range m.Tables {
+					for i := range cells {
+						row, axes := table[i*len(table)/8:(i+1)*len(table)/8], at(i)
+						for k := range row { // sines and cosines of each axis side by side
+							width := len(row) / len(axes)
+							angle := axes[k/width] / math.Pow(10000, float64(k%width/2*2)/float64(width))
+							row[k] = float32(math.Sin(angle + math.Pi/2*float64(k%2)))
+						}
+					}
+				}
+			}})
+	}
+	onGrid := write(fixed2D, places, line, func(i int) []float64 {
+		return []float64{float64(cells[i][0]), float64(cells[i][1])}
+	})
+	onLine := write(fixed1D, "", line, func(i int) []float64 { return []float64{float64(order[i])} })
+	for _, c := range []struct {
+		line, path string
+		want       float64
+	}{
+		{"procrustes " + onGrid, "raw", 0}, {"procrustes " + onGrid + " --positions 2:7", "raw", 0},
+		{"procrustes --reference 1d-fixed " + onLine, "raw", 0}, {"toeplitz " + onLine, "r2", 1},
+		{"toeplitz --positions 5: " + onLine, "r2", 1},
+	} {
+		got, _ := result(t, c.line)
+		expect.Near(t, c.line, jsonNumber(got, "models/0/"+c.path), c.want, 1e-5)
+	}
+	got, _ := result(t, "map --block 0 --modules rows "+onGrid)
+	near(t, "rows", value(got, "models/0/modules"), rows)
+	got, _ = result(t, "map --block 0 --modules columns "+onGrid)
+	near(t, "columns", value(got, "models/0/modules"), columns)
+	own, _ := result(t, "network --permutations 99 --modules rows "+onGrid)
+	got, _ = result(t, "network --permutations 99 --modules rows --coordinates grid "+onGrid)
+	near(t, "p, smooth", value(got, "models/0/blocks"), value(own, "models/0/blocks"))
+	near(t, "the grid", value(got, "models/0"), map[string]any{"modules_from": "rows of the run's 2 x 4 grid",
+		"places_from": "the run's 2 x 4 grid"})
+	earlier := write(fixed2D, places, "", func(int) []float64 { return []float64{0, 0} })
+	for line, want := range map[string]string{
+		"procrustes " + onLine:                       "where.csv of the run places its tokens on no grid",
+		"network --modules columns " + onLine:        "on no grid of rows and columns",
+		"toeplitz " + earlier:                        "does not keep where --positions where.csv places its tokens",
+		"procrustes --reference 1d-fixed " + earlier: "train it again",
+		"toeplitz --positions 2:4 " + onLine:         "other tokens lie between tokens 2 to 3",
+	} {
+		_, _, err := run(line)
+		expect.Error(t, err, want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"torchpe/data/array/arrayfile"
 	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
 )
@@ -27,12 +28,13 @@ func newProcrustes() Measure {
   disparity     that of scipy.spatial.procrustes, 0 to 1: both are centred and scaled to norm 1, A is
                 rotated, reflected and scaled to fit; the sum of squared differences
 
---reference 2d-fixed (default) and 1d-fixed are the sinusoidal tables of the same shape. The first
-position, and which half of 2d-fixed encodes the row, make no difference to any of the three. The
-reference may also be a run (its member of the same seed, else its first, with a note) or
-FILE[:tensor], with one table for all blocks or one for each. If both have names of tokens, rows are
-paired by name, else in order. If the reference has fewer columns, such as the coordinates of a
-layout, both are compared in these dimensions, about their means: A by its first principal axes.
+--reference 2d-fixed (default) and 1d-fixed are the sinusoidal tables of the same shape, at the places
+of the tokens: those of the run's --positions, else in order, row by row. The first position, and which
+half of 2d-fixed encodes the row, make no difference to any of the three. The reference may also be a
+run (its member of the same seed, else its first, with a note) or FILE[:tensor], with one table for all
+blocks or one for each. If both have names of tokens, rows are paired by name, else in order. If the
+reference has fewer columns, such as the coordinates of a layout, both are compared in these
+dimensions, about their means: A by its first principal axes.
 
 JSON: {reference, models: [{source, member, seed, pe, reference: {source, member, seed, pe},
 tokens, dim, raw, norm_matched, disparity, blocks: [{block, raw, norm_matched, disparity}]}],
@@ -162,24 +164,30 @@ func ofBlock(r, m *Model) *Model {
 }
 
 // pairRows returns r with the rows of m's tokens. It adds a note if rows are paired in order because only one
-// of the two has names. Names that only count the tokens are ignored.
+// of the two has names.
 func (in *Input) pairRows(m, r *Model) (*Model, error) {
+	rows, err := in.pairNames(m, r)
+	if err != nil || rows != nil {
+		return r.withRows(rows), err
+	}
+	if in.from != 0 || in.to != 0 {
+		part := *r
+		part.Tables = slices.Clone(r.Tables)
+		return &part, part.restrict(&Input{Block: All, from: in.from, to: in.to})
+	}
+	return r, nil
+}
+
+// pairNames returns the row of r for each token of m by name, or nil if they are paired in order, with a note if
+// one of the two has names. Names that only count the tokens are ignored.
+func (in *Input) pairNames(m, r *Model) ([]int, error) {
 	named, other := m.Names != nil && !countTokens(m.Names, m.from), r.Names != nil && !countTokens(r.Names, 0)
-	whole := in.from == 0 && in.to == 0
 	if m.Names != nil && r.Names != nil && (named || other) {
-		if whole && len(m.Names) != len(r.Names) {
+		if in.from == 0 && in.to == 0 && len(m.Names) != len(r.Names) {
 			return nil, fmt.Errorf("it has %d named tokens, the reference %d: want the same",
 				len(m.Names), len(r.Names))
 		}
-		return rowsOf(r, m.Names)
-	}
-	if !whole {
-		part := *r
-		part.Tables = slices.Clone(r.Tables)
-		if err := part.restrict(&Input{Block: All, from: in.from, to: in.to}); err != nil {
-			return nil, err
-		}
-		r = &part
+		return r.rowsNamed(m)
 	}
 	with, without := m.Source, r.Source
 	if other {
@@ -188,7 +196,7 @@ func (in *Input) pairRows(m, r *Model) (*Model, error) {
 	if named != other {
 		in.note("%s has names of tokens and %s none: rows are paired in order", with, without)
 	}
-	return r, nil
+	return nil, nil
 }
 
 // countTokens reports whether names are consecutive numbers that start at from or at 1.
@@ -203,31 +211,42 @@ func countTokens(names []string, from int) bool {
 	})
 }
 
-// rowsOf returns m with the rows of the given names, in that order.
-func rowsOf(m *Model, names []string) (*Model, error) {
+// rowsNamed returns, for each token of another model, the row of m that has its name.
+func (m *Model) rowsNamed(other *Model) ([]int, error) {
+	for _, of := range []*Model{m, other} {
+		if i, j, twice := arrayfile.Twice(of.Names); twice {
+			return nil, fmt.Errorf("%s: tokens %d and %d are both named %q: name them apart", of.Source, of.from+i,
+				of.from+j, of.Names[i])
+		}
+	}
 	place := make(map[string]int, len(m.Names))
 	for i, name := range m.Names {
-		if before, twice := place[name]; twice {
-			return nil, fmt.Errorf("%s: tokens %d and %d are both named %q: make names unique", m.Source,
-				before, i, name)
-		}
 		place[name] = i
 	}
+	rows := make([]int, len(other.Names))
+	for i, name := range other.Names {
+		at, ok := place[name]
+		if !ok {
+			return nil, fmt.Errorf("token %q is not among the %d of %s%s: want the same names", name, len(m.Names),
+				m.Source, wording.Hint(name, m.Names))
+		}
+		rows[i] = at
+	}
+	return rows, nil
+}
+
+// withRows returns m with these rows of its tables, in this order, and without names.
+func (m *Model) withRows(rows []int) *Model {
 	out := *m
-	out.Names, out.Tables = names, nil
+	out.Tables, out.Names = nil, nil
 	for _, t := range m.Tables {
-		picked := Table{t.Block, metrics.Table{Tokens: len(names), Dim: t.Dim}}
-		for _, name := range names {
-			i, ok := place[name]
-			if !ok {
-				return nil, fmt.Errorf("token %q is not among the %d of %s%s: want the same names",
-					name, len(m.Names), m.Source, wording.Hint(name, m.Names))
-			}
+		picked := Table{t.Block, metrics.Table{Tokens: len(rows), Dim: t.Dim}}
+		for _, i := range rows {
 			picked.Values = append(picked.Values, t.Row(i)...)
 		}
 		out.Tables = append(out.Tables, picked)
 	}
-	return &out, nil
+	return &out
 }
 
 // inReferenceDimensions returns m and r unchanged unless r has fewer columns. Then m is projected on as

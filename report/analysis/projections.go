@@ -54,7 +54,7 @@ func (p projectionFiles) read(d int, header text.Choice) (*projection, error) {
 	if p.words == "" {
 		return out, nil
 	}
-	a, err := arrayfile.Read(p.words, header, func(shape []int) error {
+	a, err := finiteArray(p.words, header, func(shape []int) error {
 		if len(shape) != 2 || shape[0] < 1 || shape[1] != d {
 			return fmt.Errorf("shape %v: want word embeddings [words,%d]", shape, d)
 		}
@@ -70,13 +70,25 @@ func (p projectionFiles) read(d int, header text.Choice) (*projection, error) {
 	return out, nil
 }
 
+// finiteArray reads a matrix of finite numbers.
+func finiteArray(reference string, header text.Choice, fits func([]int) error) (arrayfile.Array, error) {
+	a, err := arrayfile.Read(reference, header, fits)
+	for i, v := range a.Data {
+		if v-v != 0 {
+			return a, fmt.Errorf("%s: row %d, column %d is %v: want finite numbers", a.Source, i/a.Shape[1],
+				i%a.Shape[1], v)
+		}
+	}
+	return a, err
+}
+
 // matrix reads weights [outputs,d] and returns the number of outputs.
 func (p projectionFiles) matrix(reference string, d int, header text.Choice) ([]float64, int, error) {
 	axis, want := 1, "[outputs,inputs] with %d inputs (PyTorch's layout; --in-out for the other)"
 	if p.inOut {
 		axis, want = 0, "[inputs,outputs] with %d inputs"
 	}
-	a, err := arrayfile.Read(reference, header, func(shape []int) error {
+	a, err := finiteArray(reference, header, func(shape []int) error {
 		if len(shape) != 2 || shape[axis] != d || shape[1-axis] < 1 {
 			return fmt.Errorf("shape %v: want "+want, shape, d)
 		}

@@ -81,6 +81,15 @@ func noDistances(t Table, d []float64, kind metrics.Distance) string {
 	if byAngle {
 		return fmt.Sprintf("all rows are the same by %s: every distance is 0", kind)
 	}
+	if norm := floats.Norm(t.Values, math.Inf(1)); norm > 0 { // rows of 1e-200 differ, and their squares are 0
+		t.Values = slices.Clone(t.Values)
+		for i := range t.Values {
+			t.Values[i] /= norm
+		}
+		if floats.Max(t.Distances(kind)) > float64(t.Dim)*0x1p-52 {
+			return "the numbers are too small for their squares: scale the table"
+		}
+	}
 	return "all rows are the same: every distance is 0"
 }
 

@@ -15,7 +15,8 @@ import (
 func TestRefusals(t *testing.T) {
 	data := expect.Must(filepath.Abs("testdata"))
 	dir := filepath.Dir(files(t, map[string]string{
-		"nan.csv": "1.5,2\nnan,3\n4,5\n", "zeros.csv": "0,0\n0,0\n0,0\n", "labels.txt": "1\n1\n1\n",
+		"nan.csv": "1.5,2\nnan,3\n4,5\n", "zeros.csv": "0,0\n0,0\n0,0\n",
+		"vast.csv": "1.5e308,0\n1e308,1\n0,0\n", "labels.txt": "1\n1\n1\n",
 		"three.txt": "1\n2\n2\n", "empty.csv": "", "cut.npy": "\x93NUMPY\x01\x00v\x00{'descr'",
 		"odd.dat": "1", "none.npy": fmt.Sprintf("\x93NUMPY\x01\x00v\x00%-117s\n",
 			"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 2), }"),
@@ -121,6 +122,8 @@ func TestRefusals(t *testing.T) {
 		{toeplitz + "--query good.csv --key rows.csv", []string{"rows.csv has 2 outputs, the query's has 3"}},
 		{toeplitz + "--query good.csv --key good.csv --in-out", []string{"[inputs,outputs] with 2 inputs"}},
 		{toeplitz + "--query good.csv --key good.csv --words none.npy", []string{"[0 2]", "[words,2]"}},
+		{toeplitz + "--query good.csv --key good.csv --words nan.csv", []string{"nan.csv: row 1, column 0 is NaN"}},
+		{toeplitz + "--query nan.csv --key good.csv", []string{"nan.csv: row 1, column 0 is NaN"}},
 		{toeplitz + "--heads 2", []string{"--query"}},
 		{toeplitz + "--shuffles -1", []string{"--shuffles -1"}},
 		{"map --table good.csv --method tsne", []string{"pca and mds"}},
@@ -135,6 +138,7 @@ func TestRefusals(t *testing.T) {
 		{"map --table good.csv --modules absent.txt", []string{"absent.txt"}},
 		{"map --table zeros.csv", []string{"zeros.csv", "equal"}},
 		{"map --table tenth.csv", []string{"tenth.csv: no map: all rows are equal"}},
+		{"map --table vast.csv", []string{"vast.csv: no map: the numbers are too large"}},
 		{"map --table tenth.csv --method mds", []string{"no map: all rows are the same: every distance is 0"}},
 		{"map --table last.csv --method mds", []string{"no map: all rows are the same: every distance is 0"}},
 		{"map --table good.csv --method mds --distance corr2", []string{"no map: row 0 and 1 more are one number"}},

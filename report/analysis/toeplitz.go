@@ -30,8 +30,8 @@ the share of variance of a matrix's elements that the best Toeplitz matrix expla
 
   R^2 = 1 - RSS / TSS,
 
-1 if elements depend only on the difference of their indices. The best Toeplitz matrix has the mean of
-each diagonal. R^2 is taken of
+1 if elements depend only on the difference of their indices: the places of tokens by the run's
+--positions, else their numbers. The best Toeplitz matrix has the mean of each diagonal. R^2 is taken of
 
   R^2            E E^T, the inner products of the table E
   R^2 centred    the same after the mean row is subtracted from E
@@ -92,6 +92,9 @@ func (o *toeplitzOptions) run(in *Input) (*Report, error) {
 	projections := make([][]*projection, len(models)) // of each table
 	weights := map[*cohort.Run]*cohort.Weights{}
 	for i, m := range models {
+		if models[i], err = m.inOrder(); err != nil {
+			return nil, err
+		}
 		if o.given() {
 			p, err := o.read(m.Tables[0].Dim, in.Header)
 			if err != nil {

@@ -185,19 +185,24 @@ func (i *Instance) parameter(array string) *torchpe.Param {
 	return i.params.Get("pe." + runlog.ParameterOf(array))
 }
 
-// ofMember returns the numbers of an array of the wanted shape, or of one member of an array that has a
+// ofMember returns the finite numbers of an array of the wanted shape, or of one member of an array that has a
 // leading axis of members.
 func ofMember(a array.Array, name string, want []int, member int) ([]float64, error) {
+	data := a.Data
 	switch {
 	case slices.Equal(a.Shape, want):
-		return a.Data, nil
 	case len(a.Shape) == 0 || !slices.Equal(a.Shape[1:], want):
 		return nil, fmt.Errorf("%s has shape %v, want %v", name, a.Shape, want)
 	case member < 0 || member >= a.Shape[0]:
 		return nil, fmt.Errorf("%s has members 0 to %d, not %d", name, a.Shape[0]-1, member)
+	default:
+		each := len(data) / a.Shape[0]
+		data = data[member*each : (member+1)*each]
 	}
-	each := len(a.Data) / a.Shape[0]
-	return a.Data[member*each : (member+1)*each], nil
+	if err := finite(data, want); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return data, nil
 }
 
 // Suffixes of the names of the projections to queries, keys and values in a checkpoint.

@@ -224,11 +224,14 @@ func TestProbes(t *testing.T) {
 // Tokens have names where there is one for each, and a probe of a member that is not there is an error.
 func TestNamesAndMembersOfProbes(t *testing.T) {
 	dir := synthetic.Dir(t, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Seeds: []int{1},
-		Places: "[[0],[1],[2],[3],[4],[5],[6],[7]]"})
+		Places: "[[0],[1],[2],[3],[4],[5],[6],[7]]", Order: "[0,1,2,3,4,5,7,7]"})
 	run := expect.Must(cohort.Open(filepath.Join(dir, "a")))
 	p := expect.Must(run.Probes())
 	if points := p.TokenPoints(8); len(points) != 8 || p.TokenPoints(7) != nil {
 		t.Errorf("places %v, and of seven tokens %v", points, p.TokenPoints(7))
+	}
+	if order := p.TokenOrder(8); order != nil {
+		t.Errorf("%v is an order", order)
 	}
 	if got := p.TokenNames(8); !slices.Equal(got, synthetic.TokenNames) || p.TokenNames(7) != nil {
 		t.Errorf("names %q, and of seven tokens %q", got, p.TokenNames(7))

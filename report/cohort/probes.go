@@ -180,6 +180,22 @@ func (p *Probes) TokenPoints(n int) [][]float64 {
 	return points
 }
 
+// TokenOrder returns the positions, from 0, of n tokens in the order in which a file places them. It returns nil
+// if no file does, and for a run of an earlier version.
+func (p *Probes) TokenOrder(n int) []int {
+	var order []int
+	err := json.Unmarshal([]byte(p.file.Metadata["token_order"]), &order)
+	if err != nil || len(order) != n {
+		return nil
+	}
+	for i, at := range slices.Sorted(slices.Values(order)) {
+		if at != i {
+			return nil
+		}
+	}
+	return order
+}
+
 // SubjectErrors returns the test error of a member on each test subject at a share of tokens masked, such as
 // "0.50". It returns nil for fewer than two subjects, or for a run of an earlier version.
 func (p *Probes) SubjectErrors(level string, member int) (subjects []string, mse []float64, err error) {

@@ -108,7 +108,7 @@ func TestWideItemsInBrowser(t *testing.T) {
 	for range 3 {
 		claims.Rows = append(claims.Rows, table.Row{table.Text(strings.Repeat("what the paper says of σ ", 10)),
 			table.Text(strings.Repeat("learn-0.2: .956 ± .039; ", 3)), table.Text("no runs"),
-			table.text("inconclusive")})
+			table.Text("inconclusive")})
 	}
 	wide := []byte(strings.Replace(square, `width="72pt" height="36pt"`, `width="504pt" height="252pt"`, 1))
 	p := Page{Title: "Wide", Sections: []Section{{ID: "a", Title: "A", Items: []Item{

@@ -213,6 +213,7 @@ func (m maker) tensors(all []probe) (out []safetensors.Tensor, about map[string]
 	case "masked":
 		about["token_names"], about["module_names"] = strings.Join(TokenNames, "\n"), strings.Join(ModuleNames, "\n")
 		about["test_subjects"], about["token_points"] = strings.Join(m.Subjects, "\n"), m.Places
+		about["token_order"] = m.Order
 	case "fmri":
 		about["module_names"] = strings.Join(networks, "\n")
 	}

@@ -51,6 +51,7 @@ type Run struct {
 	Changed    []string // in environment.json: what changed during training
 
 	Places string // token_points of task masked; none if empty
+	Order  string // its token_order; none if empty
 
 	// Edit changes the made-up member before it is written; nil changes nothing.
 	Edit func(*Member)
@@ -223,6 +224,9 @@ func (r *Run) config() map[string]any {
 	}
 	if r.Task == "masked" {
 		masked["files"] = map[string]any{"data": []string{"own.csv"}, "sha256": "00"}
+		if r.Places+r.Order != "" {
+			c["positions"] = map[string]any{"file": "where.csv", "sha256": "00"}
+		}
 	}
 	c["masked"] = masked
 	return c
