@@ -132,7 +132,7 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 		keys[i] = Key(name)
 	}
 	if i, j, twice := arrayfile.Twice(keys); twice {
-		return nil, fmt.Errorf("%s: its tokens %q and %q have the name of one parcel of %s: name them apart",
+		return nil, fmt.Errorf("%s: its tokens %q and %q have the name of one parcel of %s: make names unique",
 			t.namesFile(), t.Names[i], t.Names[j], p.File)
 	}
 	shown := best.missing[:min(5, len(best.missing))]

@@ -114,7 +114,7 @@ func (l *loader) matchSides(p *plan) error {
 			s.Sides[to] = side
 		case side != "" && side != s.Sides[to]:
 			return fmt.Errorf("%s: token %d, %q, has its vertices in hemisphere %s, and in %s in "+
-				"%s: these names do not mean the same parcels; name them apart, or leave one of "+
+				"%s: these names do not mean the same parcels; make names unique, or leave one of "+
 				"the files out", p, i, p.m.names[i], side, s.Sides[to], l.sided)
 		}
 	}

@@ -215,7 +215,7 @@ func countTokens(names []string, from int) bool {
 func (m *Model) rowsNamed(other *Model) ([]int, error) {
 	for _, of := range []*Model{m, other} {
 		if i, j, twice := arrayfile.Twice(of.Names); twice {
-			return nil, fmt.Errorf("%s: tokens %d and %d are both named %q: name them apart", of.Source, of.from+i,
+			return nil, fmt.Errorf("%s: tokens %d and %d are both named %q: make names unique", of.Source, of.from+i,
 				of.from+j, of.Names[i])
 		}
 	}

@@ -56,7 +56,7 @@ func MatchRows(arrays []*arrayfile.Array, file string, names []string) (notes []
 			continue
 		}
 		if i, j, twice := arrayfile.Twice(a.Rows); twice {
-			return nil, fmt.Errorf("%s: rows %d and %d are both named %q: name them apart", a.Source, i+1, j+1,
+			return nil, fmt.Errorf("%s: rows %d and %d are both named %q: make names unique", a.Source, i+1, j+1,
 				a.Rows[i])
 		}
 		from, missing, surplus := partition.MatchNames(a.Rows, names)
