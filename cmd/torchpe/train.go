@@ -45,7 +45,7 @@ chooses, and each difference is also a flag of its own. The resolved configurati
 OUT/config.json; --config takes such a file.
 
 --seeds says which seeds are trained, as one ensemble; --members K trains K seeds,
-counting up from the first. --sigma, --lr and --weight-decay take one value, or one a member.
+counting up from the first. --sigma, --lr and --weight-decay take one value, or one per member.
 
 Ctrl-C finishes the step and saves; --resume continues to the same result, bit for bit.`,
 		Example: `  torchpe train --pe learn --sigma 0.2 --preset quick
