@@ -158,7 +158,7 @@ func TestRefusedLearning(t *testing.T) {
 				c.Members[1].PELR = "rope", new(1e-4)
 		},
 		"--pe-lr: -1 (member 0)": func(c *Config) { c.Members[0].PELR = new(-1.0) },
-		"--sigma: learn is initialised with sigma, and member 1 has none": func(c *Config) {
+		"--sigma: learn is initialised with sigma, but member 1 has none": func(c *Config) {
 			c.Members[1].Sigma = nil
 		},
 		"--pe-weight-decay: NaN (member 1)": func(c *Config) {

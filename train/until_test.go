@@ -172,7 +172,7 @@ func TestUntilThatIsNeverMet(t *testing.T) {
 		{tiny(t, "rope"), "pe_norm=3", "they have loss, train, iid, validation, validation/1-vector"},
 		{tiny(t, "learn"), "pe_gradient_share=0.1", ""},
 		{tiny(t, "learn"), "pe_effective_rank=16", ""}, // tables of 16 tokens
-		{tiny(t, "learn"), "pe_effective_rank=16.1", "have no rank beyond 16"},
+		{tiny(t, "learn"), "pe_effective_rank=16.1", "have a rank of at most 16"},
 		{tiny(t, "2d-fixed"), "pe_norm=1", ""},
 		{tiny(t, "2d-fixed"), "pe_gradient_share=0.1", "have no number pe_gradient_share"},
 		{tiny(t, "learn"), "train=99", "train=99 is never beyond 1"},
