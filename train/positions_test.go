@@ -254,7 +254,7 @@ func TestPositionsMistakes(t *testing.T) {
 	for name, x := range map[string]struct{ scheme, where, as, want string }{
 		"no file that says it": {"swin", "", "", "--positions FILE"},
 		"a graph for a grid": {"swin", edgeRows(true), "",
-			"it needs tokens on a grid, and the tokens lie on a graph of 16 nodes"},
+			"it needs tokens on a grid, but the tokens lie on a graph of 16 nodes"},
 		"space for a plane": {"rope-2d", rows(inOrder16(), "name,x,y,z",
 			func(r, c int) string { return fmt.Sprintf("%d,%d,0.5", r, c) }), "", "two coordinates"},
 		"space for a graph": {"laplacian", rows(inOrder16(), "name,x,y,z", func(r, c int) string {
