@@ -169,7 +169,7 @@ var refusals = []struct {
 	{"pe values swin --positions gone.csv --out -", 2, "gone.csv: no such file"},
 	{"pe values swin --positions gird --out -", 2, "or a file"},
 	{"pe values swin --positions 4x4 --positions-as grid --out -", 2, "--positions 4x4 is none"},
-	{"pe values swin --positions where.csv --tokens 5 --out -", 2, "4 tokens, and there are 5"},
+	{"pe values swin --positions where.csv --tokens 5 --out -", 2, "4 tokens, but there are 5"},
 	{"pe values rope-3d --positions where.csv --positions-as graph --out -", 2, "square"},
 	{"pe show tisa --tisa-kernels x", 2, `--tisa-kernels: "x" is not a whole`},
 	{"pe list --dim 10 --heads 3", 2, "--dim 10 does not divide into --heads 3"},

@@ -133,7 +133,7 @@ func Simulate(o Options, seed uint64) (*Simulation, error) {
 	if byDefault && !s.Stable() {
 		return nil, fmt.Errorf("nmar: %d nodes in %d modules with seed %d: not stable, the "+
 			"linearised network has spectral radius %.4g, which must be below 1, though the "+
-			"autoregressive weights are scaled by %.4g: take another seed, or a smaller factor "+
+			"autoregressive weights are scaled by %.4g: use another seed, or a smaller factor "+
 			"with --scale (--nmar-scale in training)", o.Nodes, o.Modules, seed, s.SpectralRadius(),
 			o.Scale)
 	}

@@ -90,11 +90,11 @@ func TestSubjectsTable(t *testing.T) {
 		"subject,set\n1,train\n1,test\n":         "was in",
 		"subject,set\n1,validation\n":            "train or test",
 		"subject,age\n1,20\n":                    "set (train or test) or file",
-		"set,file\ntrain,a\n":                    "subject is needed",
-		"subject,set\n":                          "a header and a row",
+		"set,file\ntrain,a\n":                    "subject is required",
+		"subject,set\n":                          "a header and one row per",
 		"subject,set\n,train\n":                  "no subject",
 		"subject,file\n1,x/a.npy\n2,./x/a.npy\n": "a.npy",
-		"subject,set\n1,train,3\n":               "row 1 has 3 cells, and the header 2",
+		"subject,set\n1,train,3\n":               "row 1 has 3 cells, but the header 2",
 		"subject,file\n\"1,a.npy\n2,x/a.npy\n ":  "quote",
 	} {
 		expect.Error(t, expect.ErrorOf(readSubjects(expect.File(t, "s.csv", text))), want, "s.csv")
@@ -195,7 +195,7 @@ func TestNamesAreThoseOfTheirFile(t *testing.T) {
 		{Source{Data: []string{fixture("plain.csv")}, Names: other, Tokens: 5},
 			"--tokens says 5, but --names " + other + " has 6"},
 		{Source{Data: []string{fixture("plain.csv")}, Names: modules},
-			`all of its lines have "," in them, such as "L_V1,1"`},
+			`all of its lines contain ",", such as "L_V1,1"`},
 	} {
 		expect.Error(t, expect.ErrorOf(c.s.Read(nil, false)), c.want)
 	}

@@ -107,7 +107,7 @@ func TestNoteOnNumberedFolders(t *testing.T) {
 		_, notes, err := subjectFinder{}.of(strings.Fields(files))
 		count := 0
 		for _, n := range notes {
-			if strings.Contains(n, "such as 100307 and 100408 are not taken for subjects") {
+			if strings.Contains(n, "such as 100307 and 100408 do not count as subjects") {
 				count++
 			}
 		}

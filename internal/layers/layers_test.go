@@ -45,9 +45,9 @@ func TestMistakes(t *testing.T) {
 	for text, says := range map[string]string{
 		"rope,nope":              "rope*1,nope assigns them to layers in turn",
 		"rope@1-3,nope":          "give @LAYERS to every value, or to none",
-		"rope@3-1,nope@4":        `"3-1" names no layers`,
-		"rope@0":                 `"0" names no layers`,
-		"rope@":                  `"" names no layers`,
+		"rope@3-1,nope@4":        `"3-1" does not name layers`,
+		"rope@0":                 `"0" does not name layers`,
+		"rope@":                  `"" does not name layers`,
 		"@1":                     "an empty value",
 		"rope*0,nope":            `"0" is not a number of layers`,
 		"rope@1-2,nope@2-4":      "layer 2 has both rope and nope",
