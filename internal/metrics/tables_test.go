@@ -220,8 +220,8 @@ func TestTablesRefuse(t *testing.T) {
 		{"element (0, 1) is +Inf", expect.ErrorOf(ToeplitzR2([]float64{1, inf, 3, 4}, 2))},
 		{"all elements are equal", expect.ErrorOf(ToeplitzR2([]float64{3, 3, 3, 3}, 2))},
 		{"3 numbers are not a table of 2 x 2", expect.ErrorOf(Table{2, 2, []float64{1, 2, 3}}.EffectiveRank())},
-		{"no table of 0 x 1", expect.ErrorOf(Table{Dim: 1}.EffectiveRank())},
-		{"no table of 1 x 0", third(Table{Tokens: 1}.PCA(1))},
+		{"not a table of 0 x 1", expect.ErrorOf(Table{Dim: 1}.EffectiveRank())},
+		{"not a table of 1 x 0", third(Table{Tokens: 1}.PCA(1))},
 		{"attention of 0 layers, 1 example, 1 head, 1 token", expect.ErrorOf(Attention{1, 1, 1, nil}.Compare(
 			Attention{1, 1, 1, nil}, EachMap))},
 		{"1 layer, 0 examples", expect.ErrorOf(Attention{0, 1, 1, [][]float64{{}}}.Compare(

@@ -74,7 +74,7 @@ func TestReadSafetensors(t *testing.T) {
 	if err != nil || got.Source != path+":b" || !slices.Equal(got.Data, []float64{3, 4}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	expect.Error(t, expect.ErrorOf(Read(path, text.Auto, anyShape)), "name one as")
+	expect.Error(t, expect.ErrorOf(Read(path, text.Auto, anyShape)), "choose one with")
 	all, err := ReadAll(path, text.Auto)
 	if err != nil || len(all) != 2 || all[0].Name != "a" || all[1].Data[1] != 4 {
 		t.Errorf("%+v, %v", all, err)
