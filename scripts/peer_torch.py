@@ -79,7 +79,7 @@ def parse_flags():
         help="record forward, backward and Adam as one CUDA graph and replay it")
     p.add_argument("--members", type=int, metavar="E",
         help="stack E models with torch.func and train them in one step (PyTorch 2)")
-    p.add_argument("--batch", type=int, help="examples a step of each model")
+    p.add_argument("--batch", type=int, help="examples per step of each model")
     p.add_argument("--bf16", action="store_true", help="autocast the forward pass to bfloat16")
     p.add_argument("--adam", choices=["default", "foreach", "fused"], default="default",
         help="implementation of the optimizer")

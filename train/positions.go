@@ -58,15 +58,15 @@ func (c Config) place(tokens positions.Tokens, usual pe.Positions) (
 	return at, notes, nil
 }
 
-// orderAlone is what schemes that need an order know of positions, except those in known.
-const orderAlone = "only the order of tokens"
+// onlyOrder is what schemes that need an order know of positions, except those in known.
+const onlyOrder = "only the order of tokens"
 
 // known says what schemes know of positions that need only an order, but may use more.
 var known = map[string]string{
 	"abacus":          "only the places in the rows of a grid, or on a line",
-	"alibi":           orderAlone + " (distances with --alibi euclidean)",
+	"alibi":           onlyOrder + " (distances with --alibi euclidean)",
 	"cape":            "only the places on a line (with --cape 2d on a grid)",
-	"learn-resampled": orderAlone + " (a grid with --resample-by bicubic or bilinear)",
+	"learn-resampled": onlyOrder + " (a grid with --resample-by bicubic or bilinear)",
 }
 
 // weightless says when schemes of graphs ignore the weights of edges.
@@ -122,14 +122,14 @@ func Place(file *positions.File, tokens positions.Tokens, scheme pe.Scheme) (
 	for _, name := range scheme.PartNames() {
 		switch {
 		case needsOrder && file.Form != positions.Order:
-			note("%s knows %s from %s", name, cmp.Or(known[name], orderAlone), file.Source)
+			note("%s knows %s from %s", name, cmp.Or(known[name], onlyOrder), file.Source)
 		case weightless[name] != "" && isWeighted(at.Graph):
 			note("%s %s", name, weightless[name])
 		}
 	}
 	switch {
 	case at.Graph != nil && scheme.Needs == pe.NeedsPoints:
-		note("%s uses coordinates, but a graph has none: it knows %s", scheme.Name, orderAlone)
+		note("%s uses coordinates, but a graph has none: it knows %s", scheme.Name, onlyOrder)
 	case onLine && at.Points != nil:
 		note("%s connects neighbours on the line, regardless of the gaps between coordinates", scheme.Name)
 	}

@@ -12,7 +12,7 @@
 // c ~ min(1, 4/(m-1)) U(Intra) in a module of m nodes, and c ~ min(1, 10/(Nodes-m)) U(Inter).
 //
 // The order of the nodes is drawn from the seed. If nodes of a module were neighbours, any encoding of
-// their places on a line would be modular, whatever a model learned.
+// their places on a line would be modular, regardless of what a model learned.
 package nmar
 
 import (

@@ -19,7 +19,7 @@ func TestValuesThatAreNotFinite(t *testing.T) {
 		"3 values, in 2 of 3 frames and 2 of 2 tokens; frame 1 of token 0 (a) is NaN: leave")
 	path = expect.File(t, "flat.csv", "a,b\n1,2\n3,2\n4,2\n")
 	expect.Error(t, expect.ErrorOf(Load([]string{expect.File(t, "one.csv", "a,b\n1,2\n")}, Options{ZScore: true})),
-		"one.csv has one frame")
+		"one.csv has only one frame")
 	high := expect.File(t, "high.csv", "a,b\n1,100000001\n2,100000002\n3,100000005\n")
 	expect.Error(t, expect.ErrorOf(Load([]string{high}, Options{})),
 		"high.csv: token 1 (b) is about 1e+08 and varies by 1.7")
@@ -78,7 +78,7 @@ func TestSubjectsTable(t *testing.T) {
 	}
 	// Columns that are not read are named, and whoever has no data.
 	unused := s.unused([]string{"/x/b.npy"}, []string{"sub-02"})
-	if len(unused) != 3 || !strings.Contains(unused[0], `columns "age"`) ||
+	if len(unused) != 3 || !strings.Contains(unused[0], `not read: "age"`) ||
 		!strings.Contains(unused[1], "1 of the 2 subjects") ||
 		!strings.Contains(unused[1], "(sub-01)") || !strings.Contains(unused[2], "(a.npy)") {
 		t.Errorf("without data: %q", unused)

@@ -26,7 +26,7 @@ import (
 //	matched:S      a draw of N(0, 1), scaled to the Frobenius norm of the table of scheme S
 //	mds:K          Y Q times sigma sqrt(N D) / |Y|_F, Y in R^{N x K} the tokens' Coordinates and Q in
 //	               R^{K x D} drawn with orthonormal rows: no column is preferred, and the rows are as
-//	               far apart as the coordinates, but for the scale
+//	               far apart as the coordinates, up to scale
 //	gradients:K    the same with other coordinates
 //
 // The Frobenius norm of normal and uniform is sigma sqrt(N D) in the mean square; that of

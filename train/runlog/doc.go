@@ -2,12 +2,12 @@
 //
 //	config.json                   the resolved configuration, with a schema version
 //	environment.json              versions, device, threads, commit and command line; again for each resumption
-//	metrics.jsonl                 one JSON record a line, a few lines a log interval
+//	metrics.jsonl                 one JSON record per line, a few lines per log interval
 //	checkpoint.safetensors        the newest state of training
 //	checkpoint.prev.safetensors   the one before
 //	probes.safetensors            what was measured inside the model at the end
 //	result.json                   the final numbers; its presence means that the run is complete
-//	tensorboard/                  the records once more, for TensorBoard: a folder with an event file a member
+//	tensorboard/                  the records once more, for TensorBoard: one folder with an event file per member
 //	lock                          who writes to the directory now
 //
 // Event files are rewritten from metrics.jsonl when training starts or resumes; see [Board].

@@ -9,7 +9,7 @@
 //	                 run/         the run directory of the task's ensemble, while it trains
 //	                 done         the task is complete; or
 //	                 failed.json  how it ended instead
-//	    runs/NAME/                finished runs, one a configuration and seed, as if trained alone
+//	    runs/NAME/                finished runs, one per configuration and seed, as if trained alone
 //	    cancel                    asks all workers to stop; removed by the next launch
 //
 // A task is an ensemble: runs that differ only in seed, sigma, learning rate and weight decay.

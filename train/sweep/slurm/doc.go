@@ -11,7 +11,7 @@
 //     the job is then queued again. On TERM it saves and exits with any other status.
 //   - After a status above 128 the script calls the program with --ended STATUS, which records that a
 //     signal killed it.
-//   - The program locks a task, so that it never runs twice, whatever the queue holds.
+//   - The program locks a task, so that it never runs twice, regardless of the queue.
 //
 // A submission consists of arrays that are not larger than the cluster allows. Its files are in DIR/slurm:
 //
