@@ -93,7 +93,7 @@ type SelfAttention struct {
 	QKVWeight, QKVBias, OutWeight, OutBias, Mask Tensor
 	Heads                                        int
 	Scale                                        float64
-	Folds                                        bool      // the maps of a single head are multiplied out in pairs, on a CPU
+	Folds                                        bool      // a single head's maps are multiplied out, on a CPU
 	Read                                         Tensor    // int64 [E,B,M]: results for these tokens only
 	Rows                                         TokenRows // if given, x must be TakeRows of them
 }

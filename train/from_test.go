@@ -144,7 +144,7 @@ func TestStartFromRefuses(t *testing.T) {
 		"another sigma": {func(c *Config) { c.Members[1].Sigma, c.From.Take = new(3.), config.TakePE },
 			[]string{"--sigma: the table is taken from ", "where it is 1, but here 3: give its --sigma"}},
 		"another start": {func(c *Config) { c.PEInit, c.From.Take = "zeros", config.TakeAll },
-			[]string{"--pe-init: the table is taken from ", "where it is normal, but here zeros: give its --pe-init"}},
+			[]string{"--pe-init: the table is taken from ", "where it is normal, but here zeros: give its "}},
 		"members": {func(c *Config) {
 			c.Members = append(c.Members, Member{Seed: 11, LR: 1e-3, Sigma: new(1.)})
 		}, []string{"it has 2 members, but this run has 3: give --members 2"}},

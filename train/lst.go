@@ -72,7 +72,8 @@ func (t *lstTask) notes() []string {
 	}
 	if wrong > 0 {
 		notes = append(notes, fmt.Sprintf("conditions: %d of %d validation puzzles state another one than the "+
-			"rules give; accuracies by condition follow the file. torchpe data lst check lists them", wrong, t.validation.n))
+			"rules give; accuracies by condition follow the file. torchpe data lst check lists them",
+			wrong, t.validation.n))
 	}
 	if batch, n := t.config.Batch, t.train.n; batch > n {
 		notes = append(notes,

@@ -135,7 +135,7 @@ func TestRefusedStarts(t *testing.T) {
 		"give a lower --pe-init-sparsity": few,
 		"at most 14 coordinates":          many,
 		"task lst has none":               puzzles,
-		"no path connects tokens":            parts,
+		"no path connects tokens":         parts,
 	} {
 		err := c.Resolve()
 		if err == nil {

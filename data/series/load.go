@@ -289,7 +289,8 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 		if !l.o.ZScore {
 			if size := max(math.Abs(low), math.Abs(high)); !flat && sd < 1e-4*size {
 				return fmt.Errorf("%s: token %s is about %.4g and varies by %.2g (SD), too little for the "+
-					"precision of 32-bit numbers: subtract its mean, or leave z-scoring on", p, l.token(to), size, sd)
+					"precision of 32-bit numbers: subtract its mean, or leave z-scoring on",
+					p, l.token(to), size, sd)
 			}
 			mean, sd = 0, 1
 		}

@@ -157,8 +157,9 @@ func (f subjectFinder) of(files []string) (map[string]string, []string, error) {
 	}
 	var notes []string
 	if len(numbered) > 1 {
-		notes = append(notes, fmt.Sprintf("folders such as %s and %s do not count as subjects, because HCP's contain "+
-			"%s, and each file counts as a subject of its own: if the folders are subjects, give --subject-pattern '/([0-9]{6})/'.",
+		notes = append(notes, fmt.Sprintf("folders such as %s and %s do not count as subjects, because HCP's "+
+			"contain %s, and each file counts as a subject of its own: if the folders are subjects, "+
+			"give --subject-pattern '/([0-9]{6})/'.",
 			numbered[0], numbered[1], strings.Join(hcpInside[:2], " or ")))
 	}
 	if byFolders == nil {
@@ -255,8 +256,8 @@ func checkRuns(files []string, all map[string]found) error {
 		if !seen {
 			first[subject] = file
 		} else if all[before].subject != all[file].subject {
-			return fmt.Errorf("%s and %s: do these belong to one subject, or to two? For one give --subject-pattern "+
-				`'(?i)/([^/]+?)[-_.]%s', for two --subject-pattern '/([^/]+)[.][^/]*$'`, before, file, run)
+			return fmt.Errorf("%s and %s: do these belong to one subject, or to two? For one give "+
+				`--subject-pattern '(?i)/([^/]+?)[-_.]%s', for two --subject-pattern '/([^/]+)[.][^/]*$'`, before, file, run)
 		}
 	}
 	return nil

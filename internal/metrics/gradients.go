@@ -82,7 +82,8 @@ func Affinity(connectivity []float64, n int, sparsity float64) ([]float64, error
 	keep := int(float64(n) * (1 - sparsity))
 	switch {
 	case n < 2 || len(connectivity) != n*n:
-		return nil, fmt.Errorf("%d numbers are not a connectivity between %d tokens: want n x n", len(connectivity), n)
+		return nil, fmt.Errorf("%d numbers are not a connectivity between %d tokens: want n x n",
+			len(connectivity), n)
 	case keep < 2:
 		return nil, fmt.Errorf("a sparsity of %g leaves %d of the %d entries of a token, one of them its "+
 			"own: at least 2 are needed", sparsity, max(keep, 0), n)

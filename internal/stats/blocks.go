@@ -20,7 +20,8 @@ func ResidualSD(x [][]float64) (sd, df float64, err error) {
 	var rows [][]float64
 	for i, group := range x {
 		if len(group) != n {
-			return 0, 0, fmt.Errorf("group 1 has %s but group %d has %d", wording.Count(n, "number"), i+1, len(group))
+			return 0, 0, fmt.Errorf("group 1 has %s but group %d has %d",
+				wording.Count(n, "number"), i+1, len(group))
 		}
 		if err := check(fmt.Sprintf("group %d", i+1), group, 2); err != nil {
 			return 0, 0, err

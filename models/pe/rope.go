@@ -313,7 +313,8 @@ func longRescale(c Config, trained float64) ([]float64, error) {
 		factor := lambda[k]
 		if lambda[k] = 1 + (factor-1)*(n/trained-1)/(s-1); lambda[k] <= 0 {
 			return nil, fmt.Errorf("rope-longrope: --longrope-stretch dynamic makes the factor %g of "+
-				"pair %d %g at %g tokens, trained on %g: a factor must be above 0", factor, k, lambda[k], n, trained)
+				"pair %d %g at %g tokens, trained on %g: a factor must be above 0",
+				factor, k, lambda[k], n, trained)
 		}
 	}
 	return lambda, nil

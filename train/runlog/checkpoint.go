@@ -159,7 +159,8 @@ func (r *Reader) LoadCheckpoint() (*Checkpoint, error) {
 	result, _ := r.readResult() // callers that need the result report damage
 	for _, m := range result.Members {
 		if m.Steps > c.Step && c.Warning == "" {
-			c.Warning = fmt.Sprintf("%s: its newest checkpoint, %s, is of step %d, but training ended after step %d",
+			c.Warning = fmt.Sprintf("%s: its newest checkpoint, %s, is of step %d, but training ended "+
+				"after step %d",
 				r.dir, c.Name, c.Step, m.Steps)
 		}
 	}

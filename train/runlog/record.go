@@ -185,7 +185,8 @@ func (r *Reader) readResult() (result Result, err error) {
 	}
 	sum := checksum(object.Without(resultChecksumKey).Text())
 	if sealed := result.ConfigSHA256 + result.CRC32C; err == nil && sealed != "" && result.CRC32C != sum {
-		err = fmt.Errorf("its content has CRC-32C %s, but its key %s says %q", sum, resultChecksumKey, result.CRC32C)
+		err = fmt.Errorf("its content has CRC-32C %s, but its key %s says %q",
+			sum, resultChecksumKey, result.CRC32C)
 	}
 	if err != nil {
 		return Result{}, fmt.Errorf("read %s: %w: %w; remove it, and torchpe train --resume --out %s writes it again",

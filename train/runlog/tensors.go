@@ -59,7 +59,8 @@ func MemberPart(t safetensors.Tensor, member, members int) (safetensors.Tensor, 
 		return t, nil
 	}
 	if len(t.Shape) == 0 || t.Shape[0] != members || member < 0 || member >= members {
-		return t, fmt.Errorf("%s has shape %v, but the run has %s", t.Name, t.Shape, wording.Count(members, "member"))
+		return t, fmt.Errorf("%s has shape %v, but the run has %s",
+			t.Name, t.Shape, wording.Count(members, "member"))
 	}
 	size := len(t.Data) / members
 	t.Shape = append([]int{1}, t.Shape[1:]...)

@@ -161,8 +161,8 @@ func TestYAMLMistakes(t *testing.T) {
 		{"grid:\n  sigma: [0.5, abc]\n", `line 2, column 16: sigma: "abc" is not a number`},
 		{"set:\n  noise: [0.5, abc]\n", `line 2, column 16: noise: "abc" is not a number`},
 		{"seeds: many\ngrid: {pe: learn}\n", `"many" is not a seed`},
-		{"seeds: 3\ngrid: {pe: learn}\n", "line 1, column 8: seeds: 3 alone was a count: write members: 3 for that " +
-			"many seeds, or seeds: [3] for this one"},
+		{"seeds: 3\ngrid: {pe: learn}\n", "line 1, column 8: seeds: 3 alone was a count: write members: 3 for " +
+			"that many seeds, or seeds: [3] for this one"},
 		{"members: 0\ngrid: {pe: learn}\n", "line 1, column 10: members: want a number of seeds"},
 		{"members: [1, 2]\ngrid: {pe: learn}\n", "members: want one value"},
 		{"seeds: []\ngrid: {pe: learn}\n", "non-empty"},
