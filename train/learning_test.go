@@ -164,11 +164,13 @@ func TestRefusedLearning(t *testing.T) {
 		"--pe-weight-decay: NaN (member 1)": func(c *Config) {
 			c.Members[1].PEWeightDecay = new(math.NaN())
 		},
-		"--pe-dropout: 1 is not in [0, 1)":                                     func(c *Config) { c.PEDropout = 1 },
-		"--pe-warmup-steps: -1 is less than 0":                                 func(c *Config) { c.PEWarmupSteps = new(-1) },
-		"--init-scale: 0 is not in (0, 1e6]":                                   func(c *Config) { c.InitScale = new(0.0) },
-		"--pe-init: \"low-rank\": after the colon comes a rank of at least 1":  func(c *Config) { c.PEInit = "low-rank" },
-		"--pe-init: \"matched:x\": after the colon comes the name of a scheme": func(c *Config) { c.PEInit = "matched:x" },
+		"--pe-dropout: 1 is not in [0, 1)":                      func(c *Config) { c.PEDropout = 1 },
+		"--pe-warmup-steps: -1 is less than 0":                  func(c *Config) { c.PEWarmupSteps = new(-1) },
+		"--init-scale: 0 is not in (0, 1e6]":                    func(c *Config) { c.InitScale = new(0.0) },
+		"--pe-init: \"low-rank\": after the colon comes a rank": func(c *Config) { c.PEInit = "low-rank" },
+		"--pe-init: \"matched:x\": after the colon comes the name": func(c *Config) {
+			c.PEInit = "matched:x"
+		},
 	} {
 		c := tiny(t, "learn")
 		change(&c)

@@ -307,7 +307,7 @@ func TestPositionsNotes(t *testing.T) {
 		{"rope", "", grid, "", "rope knows only the order of tokens from ", ""},
 		{"rope", "", "2\n0\n1\n", "", "the order of 3 tokens", "knows"},
 		{"nope", "", "2\n0\n1\n", "", "the order of 3 tokens", "knows"}, // as all know
-		{"abacus", "", grid, "", "abacus knows the places in the rows of a grid", "alone"},
+		{"abacus", "", grid, "", "abacus knows only the places in the rows of a grid", "only the order"},
 		{"cape", "", grid, "", "(with --cape 2d on a grid) from ", "only the order"},
 		{"alibi", "", grid, "", "only the order of tokens (distances with --alibi euclidean)", ""},
 		{"learn-resampled", "", grid, "", "(a grid with --resample-by bicubic or bilinear)", ""},

@@ -136,7 +136,7 @@ func TestPEIdleFlags(t *testing.T) {
 func TestPEEdgesOrGrid(t *testing.T) {
 	dir := put(t, map[string]string{"star.txt": "0 1\n0 2\n0 3\n0 4\n", "square.txt": "0 0\n0 1\n1 0\n1 1\n"})
 	const graph = "pe values rwse --rwse-steps 1 --dim 2 --layers 1 --force --out p.npy --positions "
-	says(t, dir, graph+"star.txt", exitUsage, "choose one with --positions-as grid or edges")
+	says(t, dir, graph+"star.txt", exitUsage, "say which with --positions-as grid or edges")
 	says(t, dir, graph+"star.txt --positions-as edges", 0, "[5 2]")
 	says(t, dir, graph+"star.txt --positions-as grid", 0, "[4 2]")
 	says(t, dir, graph+"square.txt", 0, "[4 2]")

@@ -257,7 +257,8 @@ func checkRuns(files []string, all map[string]found) error {
 			first[subject] = file
 		} else if all[before].subject != all[file].subject {
 			return fmt.Errorf("%s and %s: do these belong to one subject, or to two? For one give "+
-				`--subject-pattern '(?i)/([^/]+?)[-_.]%s', for two --subject-pattern '/([^/]+)[.][^/]*$'`, before, file, run)
+				`--subject-pattern '(?i)/([^/]+?)[-_.]%s', for two --subject-pattern '/([^/]+)[.][^/]*$'`,
+				before, file, run)
 		}
 	}
 	return nil

@@ -101,7 +101,7 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 		"blocks.0.norm1.bias: it holds NaN",
 		"blocks.0.norm2.bias: it is I32, but weights are floating-point numbers",
 		"blocks.0.norm2.weight: it holds -1.85e+19, whose square is not finite in float32",
-		"pe.rope.cos: it is a fixed table of rope+learn and was changed")
+		"pe.rope.cos: it is a fixed table of rope+learn, but was changed")
 	if err != nil && strings.Contains(err.Error(), "blocks.1") {
 		t.Errorf("names what is right: %v", err)
 	}
