@@ -17,21 +17,21 @@ const layerNormEps = 1e-5
 type Config struct {
 	arch.Transformer
 	Positions pe.Positions
-	// number of different symbols, with the blank as symbol 0; unused by TokenInput Scalar
+	// number of symbols, including the blank as symbol 0; unused with TokenInput Scalar
 	Symbols   int
 	Classes   int     // outputs of the read-out; 1 with TokenInput Scalar
-	MaskToken string  // of TokenInput Scalar: arch.LearnedMask or arch.ZeroMask
+	MaskToken string  // with TokenInput Scalar: arch.LearnedMask or arch.ZeroMask
 	MaskSD    float64 // SD of the initial LearnedMask
-	Causal    bool    // no token sees a later one, whatever the encoding
+	Causal    bool    // no token sees a later one, regardless of the encoding
 
 	PE        string     // name of the scheme
 	PEOptions pe.Options // resolved
 	Sigma     []float64  // [E]; used by learned schemes
 	PEInit    pe.Init    // how learned tables start
 	PEDropout float64    // on the tables that the scheme adds, in training only
-	// factor on the initial weights but the PE's and layer norm's; 0 stands for 1
+	// factor on the initial weights except those of the PE and of layer norm; 0 stands for 1
 	InitScale float64
-	// factor on those of the token embedding beside InitScale; 0 stands for 1
+	// factor on the initial token embedding, on top of InitScale; 0 stands for 1
 	EmbedInitScale float64
 
 	Seeds  []uint64 // [E], one for each member
@@ -57,7 +57,7 @@ func (c Config) Parts() ([]pe.Part, error) {
 	return scheme.Parts(c.encoding())
 }
 
-// Validate returns an error that lists everything wrong with the configuration.
+// Validate returns an error that lists all problems of the configuration.
 func (c Config) Validate() error {
 	var bad []string
 	report := func(wrong bool, format string, args ...any) {
@@ -68,8 +68,9 @@ func (c Config) Validate() error {
 	report(len(c.Seeds) == 0, "no seeds: an ensemble has at least one member")
 	report(c.Positions.Tokens() == 0, "no tokens")
 	if c.TokenInput == arch.Scalar {
-		report(c.Classes != 1, "classes %d: numbers are predicted one a token", c.Classes)
-		report(c.ReadOut != arch.ReadTokens, "read-out %q: numbers are predicted at tokens", c.ReadOut)
+		report(c.Classes != 1, "classes %d: want 1, because one number per token is predicted", c.Classes)
+		report(c.ReadOut != arch.ReadTokens,
+			"read-out %q: want tokens, because numbers are predicted at tokens", c.ReadOut)
 		report(c.MaskToken != arch.LearnedMask && c.MaskToken != arch.ZeroMask,
 			"mask token %q is not one of learned, zero", c.MaskToken)
 		report(!(c.MaskSD >= 0) || math.IsInf(c.MaskSD, 0),

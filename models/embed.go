@@ -5,10 +5,10 @@ import (
 	"torchpe/torchpe"
 )
 
-// How tokens enter the first block.
+// The input of the first block.
 
-// input returns the tokens of a batch as x [E,B,N,D]. Where the pass shares rows, it sets p.rows, and x
-// already includes what the encoding adds.
+// input returns the tokens of a batch as x [E,B,N,D]. If the pass shares rows, it sets p.rows, and
+// x already includes what the encoding adds.
 func (m *Model) input(s *torchpe.Scope, p *pass) torchpe.Tensor {
 	if !p.skip.sharesRows {
 		x := m.embed(s, p.batch)
@@ -47,7 +47,7 @@ func (b Input) shape() []int {
 	return b.Values.Shape()
 }
 
-// kinds returns the number of symbols; for Scalar 2, hidden and visible.
+// kinds returns the number of symbols, or for Scalar 2: masked and visible.
 func (m *Model) kinds() int {
 	if m.Config.TokenInput == arch.Scalar {
 		return 2
@@ -67,8 +67,8 @@ func (m *Model) embed(s *torchpe.Scope, batch Input) torchpe.Tensor {
 	return torchpe.Linear(m.oneHot(s, batch.Symbols.In(s), 0), weight, torchpe.Tensor{})
 }
 
-// oneHot returns symbols [E,B,N] as one-hot vectors [E,B,N,S-first]; symbols below first are all zero.
-// The vectors are rows of a table, which takes one kernel on a GPU instead of four.
+// oneHot returns symbols [E,B,N] as one-hot vectors [E,B,N,S-first]; symbols below first are all
+// zero. The vectors are rows of a table, which needs one kernel on a GPU instead of four.
 func (m *Model) oneHot(s *torchpe.Scope, symbols torchpe.Tensor, first int) torchpe.Tensor {
 	n, width := m.Config.Symbols, m.Config.Symbols-first
 	rows := make([]float64, n*width)
@@ -92,5 +92,5 @@ func (m *Model) embedValues(s *torchpe.Scope, values, masked torchpe.Tensor) tor
 	return torchpe.Linear(torchpe.Stack(-1, channels...), torchpe.Cat(-1, columns...), torchpe.Tensor{})
 }
 
-// seen returns 1 where masked is 0, and 0 where it is 1.
+// seen returns 1 - masked.
 func seen(masked torchpe.Tensor) torchpe.Tensor { return masked.MulScalar(-1).AddScalar(1) }

@@ -11,8 +11,8 @@ type Input struct {
 	Symbols torchpe.Tensor // int64 [E,B,N]
 	Probe   torchpe.Tensor // int64 [E,B], the probe's token; used by ReadOut ProbeToken
 
-	Values torchpe.Tensor // [E,B,N], for TokenInput Scalar in place of Symbols
-	Masked torchpe.Tensor // [E,B,N], 1 where the token's value is hidden and 0 elsewhere
+	Values torchpe.Tensor // [E,B,N], for TokenInput Scalar, instead of Symbols
+	Masked torchpe.Tensor // [E,B,N], 1 for masked tokens, else 0
 	Read   torchpe.Tensor // int64 [E,B,M], the tokens to predict; the zero Tensor for all
 
 	// [E,B,N,D], added to the token embedding before any PE; the zero Tensor for none
@@ -28,13 +28,13 @@ type pass struct {
 	hooks pe.Hooks
 	skip  shortcuts
 	masks []torchpe.Tensor // [L] of [N,N], added to the logits; the zero Tensor for none
-	// The distinct inputs of the first block, where rows are shared: one for each symbol at each position.
-	// Scalar has two at each position, hidden and visible; the value of a visible token is added.
+	// The distinct inputs of the first block, if rows are shared: one for each symbol at each position.
+	// Scalar has two at each position, masked and visible; the value of a visible token is added.
 	rows  torchpe.TokenRows
 	trace *Trace
 }
 
-// rowsOf returns the rows that a layer's input was taken from. Only the first layer has some.
+// rowsOf returns the rows from which a layer's input was taken. Only the first layer has some.
 func (p pass) rowsOf(layer int) torchpe.TokenRows {
 	if layer > 0 {
 		return torchpe.TokenRows{}
@@ -43,8 +43,7 @@ func (p pass) rowsOf(layer int) torchpe.TokenRows {
 }
 
 // Forward returns the logits [E,B,C] of a batch; with ReadTokens [E,B,M,C], or for one class the
-// predicted values [E,B,M].
-// trace keeps the intermediates that it asks for; it may be nil.
+// predicted values [E,B,M]. trace, which may be nil, keeps the intermediates that it asks for.
 func (m *Model) Forward(s *torchpe.Scope, batch Input, trace *Trace) torchpe.Tensor {
 	at := batch.Positions
 	at.Training = at.Training || batch.Training
@@ -81,8 +80,8 @@ func (m *Model) Forward(s *torchpe.Scope, batch Input, trace *Trace) torchpe.Ten
 	return logits
 }
 
-// block returns the output of a layer for its input x [E,B,N,D]: [E,B,N,D], or only the tokens that
-// are read, [E,B,M,D], where it reads only these.
+// block returns the output of a layer for its input x [E,B,N,D]: [E,B,N,D], or [E,B,M,D] if it
+// computes only the tokens that are read.
 func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) torchpe.Tensor {
 	b, skip := &m.blocks[layer], p.skip.layers[layer]
 	if !skip.hasTable && !p.rowsOf(layer).All.Defined() {
@@ -110,7 +109,7 @@ func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) tor
 		OutWeight: b.mlpOutW.In(s), OutBias: b.mlpOutB.In(s)}, norm)
 }
 
-// attentionBlock returns the layer norm of x and its attention, in one operator.
+// attentionBlock returns the layer norm of the sum of x and its attention, with one operator.
 func (m *Model) attentionBlock(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass,
 	norm torchpe.Norm) torchpe.Tensor {
 	b, skip := &m.blocks[layer], p.skip.layers[layer]
@@ -126,7 +125,7 @@ func (m *Model) attentionBlock(s *torchpe.Scope, layer int, x torchpe.Tensor, p 
 	return torchpe.AttentionBlock(x, a, norm)
 }
 
-// optional returns a parameter as a tensor of s; the zero Tensor for none.
+// optional returns a parameter as a tensor of s, or the zero Tensor for nil.
 func optional(s *torchpe.Scope, p *torchpe.Param) torchpe.Tensor {
 	if p == nil {
 		return torchpe.Tensor{}
@@ -139,7 +138,7 @@ func (m *Model) scale(layer int) float64 {
 	return m.attention[layer].LogitScale(m.Config.DModel / m.Config.Heads)
 }
 
-// masks returns what each layer adds to the logits of tokens like x at these places.
+// masks returns each layer's addend of the logits, for tokens of x's type at these places.
 func (m *Model) masks(s *torchpe.Scope, x torchpe.Tensor, index []int) []torchpe.Tensor {
 	masks := make([]torchpe.Tensor, len(m.blocks))
 	made := map[pe.Sight]torchpe.Tensor{}
@@ -153,8 +152,8 @@ func (m *Model) masks(s *torchpe.Scope, x torchpe.Tensor, index []int) []torchpe
 	return masks
 }
 
-// attend returns the merged heads [E,B,N,D] of one layer's attention, before the output projection;
-// only the tokens that are read, [E,B,M,D], where it reads only these.
+// attend returns the merged heads [E,B,N,D] of one layer's attention, before the output projection,
+// or [E,B,M,D] if it computes only the tokens that are read.
 func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) torchpe.Tensor {
 	b, heads := &m.blocks[layer], m.Config.Heads
 	a := pe.Attn{Layer: layer, X: x, Scale: m.scale(layer)}
@@ -184,7 +183,7 @@ func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) to
 	return m.readOnlyTokens(layer, mergeHeads(out), p)
 }
 
-// attendFused returns what attend does, without tensors of logits and weights.
+// attendFused computes the same as attend without tensors of logits and weights.
 func (m *Model) attendFused(a pe.Attn, p pass) torchpe.Tensor {
 	mask := p.masks[a.Layer]
 	bias, scale := mask, a.Scale/m.attention[a.Layer].Temperature

@@ -1,15 +1,14 @@
-// Package models holds the encoder transformer of the paper: an ensemble of E
-// independent members. Every parameter and activation has a leading axis E, and every linear map is
-// one batched product.
+// Package models implements the encoder transformer of the paper: an ensemble of E independent members.
+// Every parameter and activation has a leading axis E, and every linear map is one batched product.
 //
-// A block is, with post-layer-norm and GELU after both linear maps of the MLP:
+// A block, with post-layer-norm and GELU after both linear maps of the MLP, is
 //
 //	x <- PE hook(x)
 //	x <- LN(x + attention(x))
 //	x <- LN(x + GELU(W2 GELU(W1 x + b1) + b2))
 //
-// The package knows no positional encoding by name. Of the module it imports torchpe, models/arch and
-// models/pe.
+// The package knows no positional encoding by name. Of this module it imports only torchpe,
+// models/arch and models/pe.
 package models
 
 import (
@@ -21,18 +20,18 @@ import (
 	"torchpe/torchpe"
 )
 
-// Model is an ensemble with its parameters. Close it.
+// Model is an ensemble with its parameters. Call Close when done.
 type Model struct {
 	Config   Config
 	Params   *torchpe.ParamSet
 	Encoding pe.Encoding
 
-	encodingSize   int            // trained parameters of the encoding in a member
-	encodingCols   int            // columns that they take in Params' buffer, the first ones
+	encodingSize   int            // trained parameters of the encoding per member
+	encodingCols   int            // their number of columns in Params' buffer, from the first
 	attention      []pe.Attention // [L]
 	sights         []pe.Sight     // [L]
 	embedW, embedB *torchpe.Param
-	maskToken      *torchpe.Param // nil but for TokenInput Scalar with LearnedMask
+	maskToken      *torchpe.Param // nil except for TokenInput Scalar with LearnedMask
 	blocks         []block
 	headW, headB   *torchpe.Param
 }
@@ -66,7 +65,8 @@ func New(c Config) (*Model, error) {
 	return m, nil
 }
 
-// encode builds the encoding, declares its parameters, and sets what each layer needs around it.
+// encode builds the encoding, declares its parameters, and sets the attention that each layer needs
+// around it.
 func (m *Model) encode(scheme pe.Scheme, c pe.Config) (err error) {
 	if m.Encoding, err = scheme.Build(c, m.Params); err != nil {
 		return err
@@ -91,7 +91,8 @@ func (m *Model) Attention(layer int) (pe.Attention, pe.Sight) {
 // EncodingSize returns the number of trained parameters in a member's encoding.
 func (m *Model) EncodingSize() int { return m.encodingSize }
 
-// EncodingColumns returns how many of the first columns of Params' buffer [E,P] are the encoding's.
+// EncodingColumns returns the number of columns of Params' buffer [E,P], from the first, that
+// belong to the encoding.
 func (m *Model) EncodingColumns() int { return m.encodingCols }
 
 // Close frees the parameters.
@@ -105,7 +106,7 @@ func (m *Model) scaledEmbedding(init torchpe.Init) torchpe.Init {
 	return times(m.Config.EmbedInitScale, m.scaled(init))
 }
 
-// times returns init with its values multiplied; by 0 stands for 1.
+// times returns init with its values multiplied by a factor; 0 stands for 1.
 func times(by float64, init torchpe.Init) torchpe.Init {
 	if by == 0 || by == 1 {
 		return init
@@ -118,8 +119,7 @@ func times(by float64, init torchpe.Init) torchpe.Init {
 	}
 }
 
-// declare adds all parameters but the encoding's, with PyTorch's default initial values times
-// InitScale.
+// declare adds all parameters except the encoding's, with PyTorch's default initial values times InitScale.
 func (m *Model) declare() {
 	c, ps := m.Config, m.Params
 	d, ff := c.DModel, c.FFMultiple*c.DModel
@@ -163,8 +163,8 @@ func (m *Model) declare() {
 	m.headW, m.headB = linear("head", c.Classes, d)
 }
 
-// declareAttention adds the projections of one layer: Xavier with zero biases as in
-// torch.nn.MultiheadAttention, or as a plain linear map, as the scheme asks.
+// declareAttention adds the projections of one layer, with the scheme's choice of initial values:
+// Xavier with zero biases as in torch.nn.MultiheadAttention, or those of a plain linear map.
 func (m *Model) declareAttention(layer int, name string) {
 	b, a := &m.blocks[layer], m.attention[layer]
 	ps, d := m.Params, m.Config.DModel

@@ -5,7 +5,7 @@ import (
 	"torchpe/torchpe"
 )
 
-// Which tokens are read from the last block.
+// The tokens that are read from the last block.
 
 // readOnlyTokens returns the tokens of x [E,B,N,D] that a layer's output needs.
 func (m *Model) readOnlyTokens(layer int, x torchpe.Tensor, p pass) torchpe.Tensor {
@@ -28,7 +28,7 @@ func (m *Model) readOut(x torchpe.Tensor, batch Input) torchpe.Tensor {
 	return x.Gather(2, index.Unsqueeze(-1).Expand(shape[0], shape[1], index.Size(2), shape[3]))
 }
 
-// readTokens returns the indices of the tokens of x [E,B,N,D] that are read, [E,B,M]; the zero
+// readTokens returns the indices [E,B,M] of the tokens of x [E,B,N,D] that are read, or the zero
 // Tensor for all.
 func (m *Model) readTokens(x torchpe.Tensor, batch Input) torchpe.Tensor {
 	s, shape := x.Scope(), x.Shape()

@@ -5,11 +5,11 @@ import (
 	"torchpe/torchpe"
 )
 
-// shortcuts lists what one forward pass skips or shares. No choice changes the result by more than
-// rounding. shortcutsOf makes all of them.
+// shortcuts lists what one forward pass skips or shares. No shortcut changes the result by more
+// than rounding. shortcutsOf chooses all of them.
 type shortcuts struct {
-	// Tokens with the same symbol and position have the same input to the first block: it projects one row
-	// for all of them, where there are fewer rows than tokens.
+	// Tokens with the same symbol and position have the same input to the first block: it projects
+	// one row for all of them, if there are fewer rows than tokens.
 	sharesRows bool
 	layers     []shortcut
 }
@@ -17,13 +17,14 @@ type shortcuts struct {
 // shortcut lists the choices for one layer.
 type shortcut struct {
 	attention attentionForm
-	// One head's maps are multiplied out in pairs, which costs 12 D^3 operations and saves 12 D^2 a token.
+	// The maps of a single head are multiplied out in pairs, which costs 12 D^3 operations and
+	// saves 12 D^2 per token.
 	folds bool
 	// The layer norm before this layer adds the PE table, which saves one pass over memory.
 	hasTable bool
-	// Only the tokens that are read are computed: after attention each token is computed alone.
+	// Only the tokens that are read are computed: after attention each token is independent of the others.
 	readsOnly bool
-	// Only these tokens have queries in the operator of `fused`: where no bias has a row for each query.
+	// Only these tokens have queries in the operator of `fused`, if no bias has a row for each query.
 	asksOnly bool
 }
 
@@ -33,7 +34,8 @@ type attentionForm int
 const (
 	// The encoding, dropout or the trace uses logits or weights as tensors.
 	byWeights attentionForm = iota
-	// One operator from queries, keys and values on; the encoding adds a bias to the logits, or nothing.
+	// One operator from queries, keys and values onwards; the encoding adds a bias to the logits,
+	// or nothing.
 	fused
 	// One operator for the projections, the attention, the residual sum and its layer norm.
 	fusedBlock
@@ -42,8 +44,8 @@ const (
 // shortcutsOf chooses the shortcuts of a pass that still compute everything the trace asks for.
 func (m *Model) shortcutsOf(p pass) shortcuts {
 	c, batch, last := m.Config, p.batch, len(m.blocks)-1
-	onCPU := c.Device == torchpe.CPU // a GPU waits for memory, not for products
-	// tf32 and bf16 round the gradient of each token, not that of a row.
+	onCPU := c.Device == torchpe.CPU // a GPU is limited by memory, not by products
+	// tf32 and bf16 round the gradient of each token instead of that of a row.
 	exact := torchpe.Precision() == "fp32"
 	drops := batch.Training && c.Dropout > 0
 	examples, tokens := batch.shape()[1], batch.shape()[1]*batch.shape()[2]
@@ -66,7 +68,7 @@ func (m *Model) shortcutsOf(p pass) shortcuts {
 	return all
 }
 
-// attentionForm returns the form that the encoding allows in a layer where nothing uses the weights.
+// attentionForm returns the form that the encoding allows in a layer if nothing uses the weights.
 func (m *Model) attentionForm(layer int, hooks pe.Hooks) attentionForm {
 	sites, attention := m.Encoding.Sites(layer), m.attention[layer]
 	switch {

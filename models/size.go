@@ -7,11 +7,11 @@ import (
 	"torchpe/torchpe"
 )
 
-// At returns the model with its tokens at other positions, more or fewer. Its trained parameters
-// are this model's and follow its training; what the encoding computes from positions is made anew.
-// An encoding that cannot be evaluated at more tokens is an error (pe.Scheme.CheckTokens); with
-// fewer it uses its first places. Params of the result holds the parameters of its encoding. Close
-// it before this model.
+// At returns the model with its tokens at other positions, more or fewer. It shares this model's
+// trained parameters, which training may change; what the encoding computes from positions is
+// computed anew. It returns an error if the encoding cannot be evaluated at more tokens
+// (pe.Scheme.CheckTokens); with fewer it uses its first places. Params of the result holds the
+// parameters of its encoding. Close it before this model.
 func (m *Model) At(p pe.Positions) (*Model, error) {
 	scheme, err := pe.Find(m.Config.PE)
 	if err != nil {
@@ -35,7 +35,7 @@ func (m *Model) At(p pe.Positions) (*Model, error) {
 	if err := at.Params.BuildOver(m.Params, c.Seeds); err != nil {
 		return nil, fmt.Errorf("%s at %d tokens: %w", c.PE, p.Tokens(), err)
 	}
-	// Positions that the encoding has no place for are found here, and not during an evaluation.
+	// Detect positions that the encoding has no place for here instead of during an evaluation.
 	if at.Encoding.Draw().Range == 0 {
 		s := torchpe.NewScopeNoGrad()
 		err = torchpe.Catch(func() { at.Encoding.Begin(s, p) })

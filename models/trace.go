@@ -27,7 +27,7 @@ func NewTrace(names ...string) *Trace {
 	return &Trace{want: names, got: map[string]torchpe.Tensor{}}
 }
 
-// Get returns an intermediate; ok is false where the model has none of that name.
+// Get returns an intermediate; ok is false if the model has none with this name.
 func (t *Trace) Get(name string) (x torchpe.Tensor, ok bool) {
 	x, ok = t.got[name]
 	return x, ok

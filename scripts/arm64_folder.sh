@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Puts Debian's libtorch for 64-bit ARM and what it needs into a folder, unpacked and not installed, and
-# builds the shim for ARM against it: FOLDER/root and FOLDER/lib, with the packages of the files beside them. FOLDER/run runs an ARM program there,
-# by an emulator where this machine has another processor. Needs no root once the packages are there.
+# Unpacks Debian's libtorch for 64-bit ARM and its dependencies into a folder, without installing them,
+# and builds the shim for ARM against it: FOLDER/root and FOLDER/lib, with the packages of the files beside
+# them. FOLDER/run runs an ARM program there, with an emulator if this machine has another processor.
+# Needs no root once the packages are there.
 #   scripts/arm64_folder.sh FOLDER
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -39,7 +40,7 @@ CONF
     dpkg-deb -W --showformat '${Package} ${Version} from source ${source:Package} ${source:Version}\n' "$package" \
       >>"$folder/packages"
   done
-  # An installation would link these.
+  # An installation would create these links.
   for library in libblas.so.3 liblapack.so.3 libopenblas.so.0; do
     ln -sf "openblas-pthread/$library" "$root/usr/lib/aarch64-linux-gnu/$library"
   done

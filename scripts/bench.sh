@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Times a training step of torchpe beside the same model in PyTorch (scripts/peer_torch.py), turn
-# about, on one CPU thread: as installed, and with OPENBLAS_CORETYPE set for PyTorch to the kernel
-# that torchpe uses. Prints the median of the rounds' medians and the shortest step, which other work
-# on the machine changes least, with their ratios. fmri is at batch 32 on both sides. TORCH_ROOT is a
-# folder with another Debian and its PyTorch, to be timed as well (root): scripts/debian_folder.sh
+# Times a training step of torchpe and of the same model in PyTorch (scripts/peer_torch.py), alternating,
+# on one CPU thread: as installed, and with OPENBLAS_CORETYPE set for PyTorch to the kernel that torchpe
+# uses. Prints the median of the rounds' medians and the shortest step, which other work on the machine
+# affects least, with their ratios. fmri uses batch 32 on both sides. TORCH_ROOT is a folder with another
+# Debian and its PyTorch, which is timed as well (root): scripts/debian_folder.sh
 # FOLDER trixie main python3-torch libopenblas0-pthread
 #   [PRESETS="lst quick nmar fmri"] [TORCH_ROOT=FOLDER] scripts/bench.sh [rounds] [steps]
 set -euo pipefail
@@ -25,7 +25,7 @@ print('$1', r['step_ms_median'], r['step_ms_min'], r['peak_rss_mb'])" >>"$result
 }
 kernel=$(bin/torchpe doctor --json | "$python" -c 'import json,sys; print(json.load(sys.stdin)["blas_kernel"])')
 results=$(mktemp)
-# PyTorch reads /proc/cpuinfo; without it it computes without AVX.
+# PyTorch reads /proc/cpuinfo; without it, it does not use AVX.
 if [ -n "${TORCH_ROOT:-}" ] && [ ! -e "$TORCH_ROOT/proc/cpuinfo" ]; then
   mount -t proc proc "$TORCH_ROOT/proc"
   trap 'umount "$TORCH_ROOT/proc"' EXIT
@@ -37,7 +37,7 @@ for round in $(seq "$rounds"); do
       case $kind in
         installed) unset OPENBLAS_CORETYPE ;;
         set) export OPENBLAS_CORETYPE=$kernel ;;
-        # Debian 12's OpenBLAS uses this on CPUs that it does not know.
+        # Debian 12's OpenBLAS uses this on unknown CPUs.
         slow) export OPENBLAS_CORETYPE=Prescott ;;
       esac
       peer=(--preset "$preset" --steps "$steps" --warmup 5 --threads 1 --json)

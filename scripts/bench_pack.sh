@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Times a sweep of 40 configurations (5 sigmas, 2 learning rates, 4 seeds; preset quick, float64,
 # CPU) one by one and packed as ensembles, and prints both wall times and the largest difference
-# between the results of the two, which is to be below 1e-9.
+# between their results, which must be below 1e-9.
 #   [PACK=auto] scripts/bench_pack.sh [flags of torchpe sweep, such as --epochs 10]
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -45,9 +45,9 @@ class Machine:
         self.cuda = torch.version.cuda is not None and cpp_extension.CUDA_HOME is not None
         wheel = os.path.join(os.path.dirname(os.path.dirname(torch.__file__)), "nvidia/*")
         self.includes = paths(cpp_extension.include_paths, self.cuda) + glob.glob(wheel + "/include")
-        # Where CUDA 13 has its C++ library, which cuBLAS's header names.
+        # The folder of CUDA 13's C++ library, which cuBLAS's header includes.
         self.includes += [i + "/cccl" for i in self.includes if os.path.isdir(i + "/cccl")]
-        # CUDA's libraries beside a wheel are those that it was built with: before the system's.
+        # CUDA's libraries beside a wheel are those it was built with: search them before the system's.
         first, *system = paths(cpp_extension.library_paths, self.cuda)
         self.folders = [first] + glob.glob(wheel + "/lib") + system
         nvcc = os.path.join(cpp_extension.CUDA_HOME or "", "bin/nvcc")

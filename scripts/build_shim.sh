@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Builds lib/libtorchpe.so, the only part of torchpe that is compiled against libtorch. Needs CMake
-# and g++, no Go. Which libtorch, first hit wins:
+# and g++, but not Go. The first of these libtorch versions that exists is used:
 #   LIBTORCH=/path     a libtorch or PyTorch folder (the one that holds share/cmake/Torch)
 #   LIBTORCH=python    the PyTorch that python3 imports (PYTHON names another interpreter)
 #   otherwise          the system's (Debian: libtorch-dev)
-# A binary built with one libtorch runs with another after this script alone.
+# To run a binary with another libtorch, only this script is needed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,7 +22,7 @@ case "${LIBTORCH:-}" in
 esac
 
 out="$PWD/lib"
-# Each libtorch has a build folder of its own; the last one built is copied to lib/.
+# Each libtorch has its own build folder; the last one built is copied to lib/.
 build="$PWD/.build/shim$(echo -n "$prefix" | cksum | cut -d' ' -f1)"
 log="$build/build.log"
 run() {
@@ -32,7 +32,7 @@ run() {
   exit 1
 }
 
-# CMake refuses a build folder that was moved or copied with its clone: start it anew.
+# CMake refuses a build folder that was moved or copied with its clone: create it again.
 made_at=$(sed -n 's/^CMAKE_CACHEFILE_DIR:INTERNAL=//p' "$build/CMakeCache.txt" 2>/dev/null || true)
 if [ -n "$made_at" ] && ! [ "$made_at" -ef "$build" ]; then
   echo "shim: $build was moved from $made_at: building anew"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts a release of Debian or Ubuntu with packages into a folder, or what is missing of it: to check
-# torchpe with other libraries than this machine's. Without packages it is bare. Needs root.
+# Installs a release of Debian or Ubuntu with packages into a folder, or the missing parts, to check
+# torchpe with other libraries than this machine's. Without packages the release is bare. Needs root.
 # DEBIAN_MIRROR and UBUNTU_MIRROR name other mirrors.
 #   scripts/debian_folder.sh FOLDER RELEASE COMPONENTS [PACKAGE...]     COMPONENTS such as main or main,contrib,non-free
 set -euo pipefail
@@ -17,7 +17,7 @@ has_packages() { # whether the folder is there with all of them
 }
 has_packages "$@" && exit 0
 case $release in
-  # Debian's debootstrap may be older than a release of Ubuntu; its script gutsy makes them all.
+  # Debian's debootstrap may be older than a release of Ubuntu; its script gutsy works for all of them.
   jammy | noble) source="${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu} gutsy" ;;
   *) source=${DEBIAN_MIRROR:-} ;;
 esac
@@ -41,8 +41,8 @@ echo "debian_folder: $* into $root"
 cp /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
 cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/" 2>/dev/null || true
 run chroot "$root" apt-get update -qq
-# Debian's nvidia-cudnn downloads cuDNN from NVIDIA when it is set up. Nothing here computes with
-# it: its place stays empty.
+# Debian's nvidia-cudnn downloads cuDNN from NVIDIA during set-up. Nothing here uses it, so its
+# folder stays empty.
 run chroot "$root" dpkg-divert --local --rename --add /usr/sbin/update-nvidia-cudnn
 ln -sf /bin/true "$root/usr/sbin/update-nvidia-cudnn"
 run chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"

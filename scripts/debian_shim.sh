@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the shim in a folder of scripts/debian_folder.sh, against the libtorch there, as
-# FOLDER/torchpe/lib/libtorchpe.so. Only what changed is compiled anew.
+# FOLDER/torchpe/lib/libtorchpe.so. Only changed files are compiled again.
 #   scripts/debian_shim.sh FOLDER
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Packs dist/torchpe-VERSION-linux-ARCH.tar.gz: the program, lib/libtorchpe.so and the libraries that
 # it needs, with completions, manual pages and licences; beside it recipes for Docker and Apptainer.
-# The C library and GCC's come from the system that it runs on, which may be newer than this one:
-# shipped, they would shadow newer ones, and ask for the C library of this system.
+# The C library and GCC's are those of the system on which it runs, which may be newer than this one:
+# if shipped, they would shadow newer ones and require the C library of this system.
 #
-# Debian's libtorch is linked to readers of images, videos and data bases for operators of Caffe2,
-# and to transports between machines: 230 libraries that torchpe never calls. A stub stands for each
+# Debian's libtorch is linked to readers of images, videos and databases for operators of Caffe2,
+# and to network transports: 230 libraries that torchpe never calls. Each is replaced by a stub
 # (scripts/dist/stub.sh).
 #   [ARCH=arm64] scripts/dist.sh        ARCH: another processor than this machine's; libraries and licences
 #                                       are then those of the folder of scripts/arm64_folder.sh
@@ -91,8 +91,8 @@ for library in "$into"/lib/*; do
     patchelf --remove-rpath "$library"
   fi
 done
-# DT_RPATH and not DT_RUNPATH: it holds for libraries that libraries need, and before LD_LIBRARY_PATH.
-# The program has DT_RUNPATH: where another libtorchpe.so is put in, it takes its own libtorch.
+# DT_RPATH instead of DT_RUNPATH: it also applies to dependencies of libraries, before LD_LIBRARY_PATH.
+# The program has DT_RUNPATH, so that another libtorchpe.so uses its own libtorch.
 patchelf --force-rpath --set-rpath '$ORIGIN' "$into/lib/libtorchpe.so"
 
 share=$into/share

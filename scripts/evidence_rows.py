@@ -21,7 +21,7 @@ from scipy.special import erf
 
 from run_numbers import measures
 
-# Two models whose settings are the same differ in the seed alone.
+# Two models with the same settings differ only in the seed.
 SETTINGS = ["pe", "sigma", "placement", "pe_tables", "embed_init_scale", "read_out", "dropout", "fixed_pe_dropout",
             "pe_lr", "take", "optimizer", "lr", "weight_decay", "heads", "d_model", "precision", "until"]
 COLUMNS = SETTINGS + ["seed", "epochs", "fitted", "train", "iid", "validation", "validation_1_line",

@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
-# Runs what needs an NVIDIA GPU, on a machine with PyTorch (CUDA), nvcc and g++, and no Go: bring the
-# checkout and .build/gpu.tgz, which `make gpu-kit` makes elsewhere.
+# Runs checks that need an NVIDIA GPU, on a machine with PyTorch (CUDA), nvcc and g++, but no Go: copy
+# the checkout and .build/gpu.tgz, which `make gpu-kit` builds elsewhere.
 #   scripts/gpu_check.sh [PART]...        default: build smoke bench peers more; then, in a call of its
 #                                         own, build tests trace
-# build     the shim against python3's PyTorch, by CMake or, where that fails, by build_direct.py;
+# build     the shim against python3's PyTorch, with CMake or, if that fails, with build_direct.py;
 #           meanwhile torch.compile fills its cache for the peers
 # smoke     whether a GPU computes at all, and how far the fused operators are from the CPU's
-# bench     a step of torchpe, where the goals need it
-# peers     a step of PyTorch, eager, compiled, as one CUDA graph and stacked with torch.func, those
-#           that decide first. They need no shim
+# bench     a step of torchpe in the cases with goals
+# peers     a step of PyTorch, eager, compiled, as one CUDA graph and stacked with torch.func, the
+#           decisive ones first. They need no shim
 # more      a step of torchpe with other numbers of members and other flags
 # tests     the GPU agrees with the CPU for every scheme and task, recorded steps with launched ones,
 #           resumed runs with whole ones
 # sanitize  compute-sanitizer over small steps
 # trace     libtorch's traces of steps, and the bytes that each kernel moves (Nsight Compute)
 # science   the sweeps of SCIENCE (table1 fig2 fig3 fig4 fig5) at EPOCHS (400) epochs, as far as
-#           SECONDS_EACH (150) allows; an interrupted sweep goes on at the next call. Then the report
-#           of all that is finished
-# After DEADLINE seconds (560) nothing runs any more: what does not fit is skipped, and summary.md
-# says so. It is written anew after every line, so a script that is killed leaves what it has.
+#           SECONDS_EACH (150) allows; an interrupted sweep continues at the next call. Then the report
+#           of all finished runs
+# After DEADLINE seconds (560) nothing runs any more: steps that do not fit are skipped, as summary.md
+# says. It is rewritten after every line, so a killed script leaves its results so far.
 # Results go to $OUT, or results/gpu-NAME: eight files at most. STEPS (300) of bench, after WARMUP (5)
-# steps and WARMUP_SECONDS (2). DEVICE=cpu tries this script itself where there is no GPU.
+# steps and WARMUP_SECONDS (2). DEVICE=cpu tests this script without a GPU.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 kit=${KIT:-$PWD/.build/gpu} python=${PYTHON:-python3} device=${DEVICE:-cuda}
@@ -32,14 +32,14 @@ die() { echo "gpu_check: $*" >&2; exit 2; }
 
 # ---------------------------------------------------------------------- running, noting, summing up
 
-# bounded SECONDS COMMAND...: the command, ended after so long or at the deadline
+# bounded SECONDS COMMAND...: the command, ended after this time or at the deadline
 bounded() {
   local limit=$(($1 < deadline - SECONDS ? $1 : deadline - SECONDS))
   timeout -k 5 $((limit > 1 ? limit : 1)) "${@:2}"
 }
 
 # step NAME NEED LIMIT COMMAND...: runs the command for at most LIMIT seconds and notes how it ended;
-# skips it where fewer than NEED are left. Its output is in $work/output, its errors are appended to
+# skips it if fewer than NEED are left. Its output is in $work/output, its errors are appended to
 # errors.txt.
 step() {
   local name=$1 need=$2 limit=$3 start=$SECONDS status=0
@@ -149,7 +149,7 @@ peer() {
   step "PyTorch: $1" 15 150 "$python" scripts/peer_torch.py "${timing[@]}" "${@:2}" && record pytorch "$1"
 }
 record() {
-  # torchpe's object has several lines; PyTorch may say something before its own
+  # torchpe's object has several lines; PyTorch may print something before its own
   local result
   result=$([ "$1" = torchpe ] && tr -d '\n' <"$work/output" || tail -n 1 "$work/output")
   echo "{\"who\": \"$1\", \"label\": \"$2\", \"result\": $result}" >>"$out/bench.jsonl"
@@ -157,8 +157,8 @@ record() {
   summary
 }
 
-# warm_peer LABEL FLAGS...: compiles where the peer does. Not 60 members: all run at once, and the
-# GPU's memory has an end.
+# warm_peer LABEL FLAGS...: compiles if the peer does. Not with 60 members: all run at once, and the
+# GPU's memory is limited.
 warm_peer() {
   [[ " $* " == *" --compile "* && $1 != *60* ]] || return 0
   TORCHINDUCTOR_COMPILE_THREADS=4 bounded 150 nice -n 10 "$python" scripts/peer_torch.py \
@@ -194,7 +194,7 @@ more() {
   ours "lst, 1 model, fp32, launched" "${lst[@]}" --precision fp32 --no-graph
 }
 
-# each_peer COMMAND: the command with the label and flags of every peer, those that decide first
+# each_peer COMMAND: the command with the label and flags of every peer, the decisive ones first
 each_peer() {
   local best=(--adam fused --compile default --graph) precision
   "$1" "lst, 1 model, eager" --preset lst
@@ -221,8 +221,8 @@ each_peer() {
 
 peers() { each_peer peer; }
 
-# best_again: the two compiled peers that were best so far, once more with a cache of their own: what filled
-# it beside other programs on the GPU may have chosen badly.
+# best_again: the two best compiled peers so far, once more with a separate cache: autotuning beside other
+# programs on the GPU may have chosen badly.
 best_again() {
   local again
   again=$("$python" scripts/gpu_summary.py "$out/bench.jsonl" --best-compiled 2 2>>"$out/errors.txt")
@@ -330,7 +330,7 @@ rm -f "$out"/{bench.jsonl,errors.txt,build.log,tests.txt,system.txt,sanitizer.tx
 work=$(mktemp -d) && touch "$work"/{steps,tables,traced,twins}
 trap 'rm -rf "$work"' EXIT
 export PYTHON=$python LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" TORCHINDUCTOR_CACHE_DIR=$PWD/.build/inductor
-# --deterministic, also where a test before did without.
+# --deterministic, even if an earlier test ran without.
 export CUBLAS_WORKSPACE_CONFIG=${CUBLAS_WORKSPACE_CONFIG:-:4096:8}
 PATH=$PATH:/usr/local/cuda/bin$(printf ':%s' /opt/nvidia/nsight-compute/*) # nvcc, ncu and others, where installed
 unset TORCH_ALLOW_TF32_CUBLAS_OVERRIDE # float32 is float32 where torchpe says so

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds what scripts/gpu_check.sh needs and a machine without Go cannot build: the program and the
-# test programs, stripped, compressed to .build/gpu.tgz. Copy the checkout with that file to the
+# Builds the parts of scripts/gpu_check.sh that a machine without Go cannot build: the program and the
+# test programs, stripped and compressed to .build/gpu.tgz. Copy the checkout with that file to the
 # GPU's machine.
-#   scripts/gpu_kit.sh [sources]        sources: only print what identifies the sources that the programs are built from
+#   scripts/gpu_kit.sh [sources]        sources: only print the identifier of the programs' sources
 set -euo pipefail
 cd "$(dirname "$0")/.."
 sources() { { find cmd data internal models report torchpe train -name '*.go'; ls torchpe/internal/ctorch/*.[chS]; } |

@@ -47,7 +47,7 @@ def read(path):
         ms = sorted(r["step_ms_median"] for r in results)[len(results) // 2]
         first = results[0]
         members = first.get("members", 1)
-        # torch.compile leaves out what it cannot trace, vmap for one: then the row is the plain one's.
+        # torch.compile skips what it cannot trace, such as vmap: then the row is that of the plain model.
         whole = not first.get("compiled") or first.get("graphs") and not first.get("graph_breaks")
         note = "" if whole else " (%s graphs with %s breaks: not compiled as a whole)" % (
             first.get("graphs"), first.get("graph_breaks"))

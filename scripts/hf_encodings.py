@@ -77,7 +77,7 @@ def layers_of(folder, config):
         turns = [bool(use) for use in config.no_rope_layers]
     if folder == "cohere2" or folder == "exaone4" and window:
         turns = [kind == "sliding_attention" for kind in kinds]
-    # A token of a bidirectional model attends to those at most this far away, of others to those less far.
+    # A token of a bidirectional model attends to tokens at most this far away, else to tokens less far away.
     more = 1 if folder == "modernbert" else 0
     return [(kind, window + more if kind == "sliding_attention" else 0, turn)
             for kind, turn in zip(kinds, turns)]
@@ -106,7 +106,7 @@ def expected(model):
             bias = modeling.build_alibi_tensor(torch.ones(1, tokens), heads, torch.float32)
         if folder == "falcon":  # which divides it as the logits
             bias = bias / config.head_dim ** 0.5
-        # That of each key: the softmax drops what depends on the query alone.
+        # Only the part of each key: the softmax drops what depends only on the query.
         found["bias"] = [rounded(row) for row in bias.reshape(heads, tokens).tolist()]
     elif folder == "t5":
         offsets = torch.arange(tokens)[None] - torch.arange(tokens)[:, None]

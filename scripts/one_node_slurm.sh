@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# A real Slurm on this machine alone, for tests: its own munge, controller and node, its own ports,
+# A real Slurm on this machine only, for tests: its own munge, controller and node, its own ports,
 # no systemd, no root.
 #   scripts/one_node_slurm.sh install                    Debian or Ubuntu, as root: apt-get install slurm-wlm munge
 #   scripts/one_node_slurm.sh start DIR [KEY=VALUE...]   prints SLURM_CONF=DIR/slurm.conf; KEY=VALUE
-#                                                        are more lines for slurm.conf
+#                                                        are additional lines for slurm.conf
 #   scripts/one_node_slurm.sh crash DIR DAEMON           kill -9 of slurmctld or slurmd
-#   scripts/one_node_slurm.sh crash-node DIR             kill -9 of slurmd and of all that runs on the node: a power cut
+#   scripts/one_node_slurm.sh crash-node DIR             kill -9 of slurmd and of everything on the node: a power cut
 #   scripts/one_node_slurm.sh launch DIR DAEMON          starts that daemon again
 #   scripts/one_node_slurm.sh attend DIR                 resumes the node and releases held jobs, as
 #                                                        an administrator does after a crash
@@ -56,8 +56,8 @@ launch() { # launch DAEMON [OPTION]
   esac
 }
 
-# owned [node] prints the ids of the processes that were started from DIR, or of those of the node
-# alone: daemons by their command line, steps by the log that they keep open, and what the jobs
+# owned [node] prints the ids of the processes that were started from DIR, or only those of the
+# node: daemons by their command line, steps by the log that they keep open, and what the jobs
 # started by their environment.
 owned() {
   local proc name words
@@ -140,7 +140,7 @@ CONF
     [ "$requeue" = none ] || echo "RequeueExit=$requeue"
     [ -z "$gres" ] || echo GresTypes=gpu
     for line in "$@"; do echo "$line"; done
-    # More cores than there are: the tasks of a test mostly sleep.
+    # More cores than exist: the tasks of a test mostly sleep.
     echo "NodeName=$node NodeAddr=127.0.0.1 CPUs=${CPUS:-8} $gres State=UNKNOWN"
     echo "PartitionName=debug Nodes=$node Default=YES MaxTime=INFINITE State=UP"
   } >"$SLURM_CONF"
@@ -160,8 +160,8 @@ CONF
 }
 
 # attend: a controller that was killed before it saved its state gives a job id again; the node
-# refuses that ("Duplicate jobid"), is drained, and the job held, until an administrator says
-# otherwise.
+# refuses that ("Duplicate jobid"), is drained, and the job held, until an administrator
+# intervenes.
 attend() {
   local job
   case $(sinfo -h -o %T) in *drain*) scontrol update nodename="$node" state=resume ;; esac

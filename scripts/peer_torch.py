@@ -79,7 +79,7 @@ def parse_flags():
         help="record forward, backward and Adam as one CUDA graph and replay it")
     p.add_argument("--members", type=int, metavar="E",
         help="stack E models with torch.func and train them in one step (PyTorch 2)")
-    p.add_argument("--batch", type=int, help="examples a step of each model")
+    p.add_argument("--batch", type=int, help="examples per step of each model")
     p.add_argument("--bf16", action="store_true", help="autocast the forward pass to bfloat16")
     p.add_argument("--adam", choices=["default", "foreach", "fused"], default="default",
         help="implementation of the optimizer")
@@ -114,7 +114,7 @@ def parse_flags():
 
 args = parse_flags()
 TOKENS = PRESETS[args.preset]["tokens"]
-# An OpenBLAS with threads of its own does not hear torch.set_num_threads: tell it before it is loaded.
+# An OpenBLAS with its own threads ignores torch.set_num_threads: set its number before it is loaded.
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = str(args.threads)
 
@@ -330,8 +330,8 @@ def measure(device):
     if gpu and args.members is not None and TOKENS <= 32:
         # In PyTorch 2.11 its backward pass fails for stacked models: "LSE is not correctly aligned".
         torch.backends.cuda.enable_mem_efficient_sdp(False)
-    # On a GPU the host runs ahead and a synchronisation a step would be charged to the step: read
-    # the clock once in CHUNK steps.
+    # On a GPU the host runs ahead and a synchronisation per step would count as part of the step: read
+    # the clock once per CHUNK steps.
     chunk = min(CHUNK, args.steps) if gpu else 1
     if args.graph:
         step = recorded(model, optimizer, loss_function, batches[0])

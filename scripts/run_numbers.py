@@ -1,6 +1,6 @@
 """Reads the numbers of records and results of torchpe, in their present form and in that of 0.1.0."""
 
-# The keys of 0.1.0 that are called otherwise now; train/runlog/legacy.go has the same.
+# The keys of 0.1.0 with other names now; train/runlog/legacy.go has the same.
 NAMES = {
     "train_accuracy": "train", "iid_accuracy": "iid", "validation_accuracy": "validation",
     "validation_by_condition": "validation", "validation_by_lines": "validation_lines",

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Trains small models with two builds of torchpe and compares what they write, byte for byte, and the
-# numbers of records and results by what they are: for changes that may not change a result.
-#   scripts/same_bits.sh OLD NEW     two programs; each finds its library as it does otherwise
+# Trains small models with two builds of torchpe and compares their output byte for byte, and records
+# and results number by number: for changes that must not change results.
+#   scripts/same_bits.sh OLD NEW     two programs; each finds its library as usual
 set -euo pipefail
 [ $# -eq 2 ] || { sed -n '2,4p' "$0" >&2; exit 2; }
 scripts=$(cd "$(dirname "$0")" && pwd)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what building needs and is missing: a C++ compiler, CMake, and Debian's libtorch with
+# Installs missing build requirements: a C++ compiler, CMake, and Debian's libtorch with
 # OpenBLAS unless LIBTORCH names another. As root on Debian or Ubuntu it installs; otherwise it
 # prints the command and fails. Safe to run again.
 #   scripts/setup.sh [extra Debian packages]

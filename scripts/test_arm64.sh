@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Checks torchpe on 64-bit ARM, on a machine with another processor: builds shim and program for ARM,
-# runs tests and the reference vectors of the encodings by an emulator, and trains two epochs, of which
-# a kill interrupts one; the numbers must be those of this machine. Times mean nothing there.
-# The folder is kept for the next time (.build/arm64, 1.2 GB).
+# runs tests and the reference vectors of the encodings in an emulator, and trains two epochs, one of them
+# interrupted by a kill; the numbers must be those of this machine. Times have no meaning there.
+# The folder is kept for the next run (.build/arm64, 1.2 GB).
 #   scripts/test_arm64.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -49,8 +49,8 @@ paste <(numbers "$work/here") <(numbers "$work/there") | awk '
   END { printf "arm64: %d losses and norms of two epochs differ by %.1e at most, in float64\n", NR, most
         exit !(NR == 4 && most < 1e-9) }'
 
-# Not run: tests that start a program, which no emulator catches, and one of all combinations of operands,
-# which takes an hour.
+# Not run: tests that start a program, which would bypass the emulator, and one over all combinations of
+# operands, which takes an hour.
 for package in torchpe/internal/ctorch torchpe models; do
   echo "arm64: tests of $package"
   arm go test -short -timeout 120m -exec "$folder/run" -skip 'FailingAllocations|LoadedByFirstCall|OddOperands' "./$package"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs the tests of the bindings on a shim built with AddressSanitizer, which sees what a test
-# cannot: reads and writes beside a tensor that happen to hurt nobody. Needs g++ with libasan; the
+# Runs the tests of the bindings on a shim built with AddressSanitizer, which detects what tests
+# cannot: reads and writes outside a tensor without visible effects. Needs g++ with libasan; the
 # first build takes minutes.
 #   scripts/test_asan.sh [flags of a test program]        e.g. -test.run=TestOddOperands -test.v
-# libtorch itself is not built so: of its code, only the calls of malloc, free, memcpy and the like
-# are watched.
+# libtorch itself is not built with it: only its calls of malloc, free, memcpy and the like are
+# checked.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,5 +27,5 @@ LD_LIBRARY_PATH="$build${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:detect_odr_violation=0:halt_on_error=1"
 ASAN_OPTIONS+=":handle_segv=0:handle_sigbus=0:handle_sigfpe=0"
 (cd torchpe/internal/ctorch && "$build/ctorch.test" -test.short "$@") # the tests read the headers of shim
-# Memory of the sanitizer itself grows.
+# The sanitizer's own memory grows.
 (cd torchpe && "$build/torchpe.test" -test.short -test.skip='KeepMemory|KeepsMemory' "$@")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks, without a GPU, that the shim with its CUDA kernels compiles and links: with nvcc 12.4
-# against libtorch 2.6 (CUDA) of Debian 13, in a folder (.build/trixie-cuda, 7.5 GB). Fails where a
+# against libtorch 2.6 (CUDA) of Debian 13, in a folder (.build/trixie-cuda, 7.5 GB). Fails if a
 # kernel spills more than a few registers. Needs root.
 set -euo pipefail
 cd "$(dirname "$0")/.."

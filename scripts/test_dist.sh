@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the archive of `make dist` in bare Debian 12 and 13 and Ubuntu 22.04 and 24.04, as a user
-# without rights, in a path with spaces: doctor, a short demo, a few training steps. Of all loaded
-# libraries only the C library and GCC's may be the system's. Debian 12 also runs the commands of the
-# recipes. Needs root. The folders are kept for the next time (.build/RELEASE-bare, 0.2 GB each).
+# without privileges, in a path with spaces: doctor, a short demo, a few training steps. Of all loaded
+# libraries, only the C library and GCC's may be the system's. Debian 12 also runs the commands of the
+# recipes. Needs root. The folders are kept for the next run (.build/RELEASE-bare, 0.2 GB each).
 #   scripts/test_dist.sh [RELEASE...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +12,7 @@ name=$(basename "$archive" .tar.gz)
 
 die() { echo "test-dist: $release: $*" >&2; exit 1; }
 
-# as_user COMMAND...: in the folder, without rights and without the environment of this machine
+# as_user COMMAND...: in the folder, without privileges and without the environment of this machine
 as_user() { chroot --userspec=65534:65534 "$root" env -i HOME=/tmp PATH=/usr/bin:/bin "$@"; }
 
 recipes() {
@@ -55,7 +55,7 @@ check() {
   rm -rf "$root/home/a user"
 }
 
-# With another libtorchpe.so, here the one of this checkout, nothing else is the archive's.
+# With another libtorchpe.so, here that of this checkout, nothing else comes from the archive.
 shim_put_in() {
   local folder
   folder=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks torchpe with a newer libtorch: puts a newer Debian into a folder with debootstrap, builds
-# the shim there, and runs there the test binaries that were built here. Needs root. The folder is
-# kept for the next time (.build/RELEASE, 1.7 GB).
+# Checks torchpe with a newer libtorch: installs a newer Debian into a folder with debootstrap, builds
+# the shim there, and runs the test binaries that were built here. Needs root. The folder is
+# kept for the next run (.build/RELEASE, 1.7 GB).
 #   [RELEASE=trixie] scripts/test_libtorch2.sh        trixie: libtorch 2.6; sid: 2.14 in November 2026
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,7 +21,7 @@ fi
 
 # The program itself, as built here against this machine's libtorch.
 go build -o "$work/bin/torchpe" ./cmd/torchpe
-# Folders of reference vectors of the encodings go in too; where there are none, those that ship are read.
+# Folders of reference vectors of the encodings are copied too; without them, the shipped ones are read.
 vectors="${TORCHPE_PE_VECTORS:-../shared/pe:../shared/pe-new}"
 rm -rf "$work"/pe[0-9]*
 inside_vectors=

@@ -38,5 +38,5 @@ func TestRepeatedComputationsReadNothing(t *testing.T) {
 	s := outer.Child()
 	defer s.Close()
 	err := Catch(func() { Full(s, 1, Float32, CPU, 1).Item() })
-	expect.Error(t, err, "may read nothing")
+	expect.Error(t, err, "must not read")
 }

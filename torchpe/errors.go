@@ -7,8 +7,8 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// Error describes a failed operator, which panics with it: its name, the shapes of its operands and
-// libtorch's message.
+// Error describes a failed operator: its name, the shapes of its operands and libtorch's message.
+// The operator panics with it.
 type Error struct {
 	Op     string
 	Shapes [][]int // of the operands that were still open
@@ -26,7 +26,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("torchpe: %s of %s: %s", e.Op, strings.Join(shapes, ", "), e.Msg)
 }
 
-// Catch runs f and returns the *Error that an operator in it panicked with; other panics go on.
+// Catch runs f and returns the *Error that an operator in it panicked with; other panics continue.
 func Catch(f func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -41,7 +41,7 @@ func Catch(f func()) (err error) {
 	return nil
 }
 
-// release frees handles. It panics where one is not open, which is a bug of this package.
+// release frees handles. It panics if one is not open, which is a bug of this package.
 func release(op string, hs ...ctorch.Handle) {
 	if err := ctorch.Release(hs); err != nil {
 		panic(&Error{Op: op, Msg: err.Error()})

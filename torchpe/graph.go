@@ -8,9 +8,9 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// Graph holds work for a device that is recorded once and then launched by one call: a training
-// step is some hundred kernels, most of which take less time than their launch. On the CPU, which
-// records nothing, Replay runs the function.
+// Graph holds work for a device that is recorded once and then launched with one call: a training
+// step has some hundred kernels, most of which take less time than their launch. On the CPU, which
+// records nothing, Replay calls the function.
 //
 // The recorded work may neither read from the host (see Constants for what never changes) nor wait
 // for the device: it uses tensors in fixed memory, which Write fills between replays.
@@ -71,8 +71,8 @@ func (g *Graph) Close() error {
 	return ctorch.GraphFree(id)
 }
 
-// OwnStream gives the calling thread, which must be locked to its goroutine, a stream of its own on
-// a GPU, as recording a graph needs; back returns to the common one. On the CPU nothing happens.
+// OwnStream gives the calling thread, which must be locked to its goroutine, its own stream on a GPU, as
+// required for recording a graph; back returns to the common stream. On the CPU it does nothing.
 func OwnStream(d Device) (back func(), err error) {
 	if d == CPU {
 		return func() {}, nil
@@ -81,7 +81,7 @@ func OwnStream(d Device) (back func(), err error) {
 		return nil, err
 	}
 	return func() {
-		// An error here means that the device failed; the next call reports it too.
+		// An error means that the device failed; the next call reports it too.
 		_ = ctorch.Synchronize(int(d))
 		_ = ctorch.DefaultStream(int(d))
 	}, nil
@@ -92,7 +92,7 @@ func Synchronize(d Device) error { return ctorch.Synchronize(int(d)) }
 
 // DeviceMemory holds libtorch's allocator statistics of a GPU, in bytes; zeros for the CPU.
 type DeviceMemory struct {
-	Allocated, Peak, Reserved int64 // in use; at most since ResetPeakMemory; held, in use or not
+	Allocated, Peak, Reserved int64 // in use; maximum since ResetPeakMemory; reserved, in use or not
 }
 
 // MemoryOf returns libtorch's allocator statistics of the device.
@@ -104,10 +104,10 @@ func MemoryOf(d Device) (m DeviceMemory, err error) {
 // ResetPeakMemory sets Peak to the memory in use.
 func ResetPeakMemory(d Device) error { return ctorch.ResetPeakMemory(int(d)) }
 
-// ReleaseCached returns the memory that libtorch's allocator holds unused to the device.
+// ReleaseCached returns unused memory of libtorch's allocator to the device.
 func ReleaseCached(d Device) error { return ctorch.ReleaseCached(int(d)) }
 
-// SetDeterministic selects operators that repeat to the same bits on a GPU, where libtorch has
+// SetDeterministic selects operators with bitwise repeatable results on a GPU, if libtorch has
 // them. Call it before the first product, when cuBLAS reads its configuration.
 func SetDeterministic(on bool) error {
 	const workspace = "CUBLAS_WORKSPACE_CONFIG"

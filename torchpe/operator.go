@@ -2,10 +2,10 @@ package torchpe
 
 import "torchpe/torchpe/internal/ctorch"
 
-// call is an operator of the shim, by name, and its operands, in the order of its row there.
+// call is an operator of the shim, by name, with its operands, in the order of its row there.
 type call struct {
 	op      string
-	tensors []Tensor // the zero Tensor for one that is left out
+	tensors []Tensor // the zero Tensor for an omitted one
 	ints    []int
 	numbers []float64
 }
@@ -15,19 +15,19 @@ func (t Tensor) op(name string, ints ...int) Tensor {
 	return call{op: name, tensors: []Tensor{t}, ints: ints}.result()
 }
 
-// operator calls an operator of tensors alone.
+// operator calls an operator that takes only tensors.
 func operator(name string, operands ...Tensor) Tensor {
 	return call{op: name, tensors: operands}.result()
 }
 
-// result runs an operator that has one result, in the innermost scope of its operands.
+// result runs an operator with one result, in the innermost scope of its operands.
 func (c call) result() Tensor {
 	var h [1]ctorch.Handle
 	s, given := c.run(h[:])
 	return s.own(c.op, h[0], nil, given...)
 }
 
-// results runs an operator that has n results, likewise.
+// results runs an operator with n results, in the innermost scope of its operands.
 func (c call) results(n int) []Tensor {
 	hs := make([]ctorch.Handle, n)
 	s, given := c.run(hs)
@@ -38,7 +38,7 @@ func (c call) results(n int) []Tensor {
 	return ts
 }
 
-// run returns the scope of the results, and the operands that are given.
+// run returns the scope of the results, and the given operands.
 func (c call) run(results []ctorch.Handle) (*Scope, []Tensor) {
 	given := given(c.op, c.tensors)
 	s := innermost(c.op, given...)
@@ -48,7 +48,7 @@ func (c call) run(results []ctorch.Handle) (*Scope, []Tensor) {
 	return s, given
 }
 
-// act runs an operator that has no result and changes what it is given, without a record for Backward.
+// act runs an operator that has no result and changes its operands, without a record for Backward.
 func (c call) act() {
 	if err := ctorch.Act(c.op, c.operands()); err != nil {
 		fail(c.op, err.Error(), given(c.op, c.tensors)...)
@@ -63,8 +63,8 @@ func (c call) operands() ctorch.Operands {
 	return ctorch.Operands{Tensors: hs, Ints: c.ints, Numbers: c.numbers}
 }
 
-// given returns the operands that are not the zero Tensor. A parameter of a set that is closed or not
-// yet built has no tensor either, but is an error: the caller did not mean to leave it out.
+// given returns the operands that are not the zero Tensor. A parameter of a set that is closed or
+// not yet built has no tensor either, but is an error: the caller did not mean to omit it.
 func given(op string, ts []Tensor) []Tensor {
 	all := make([]Tensor, 0, len(ts))
 	for _, t := range ts {

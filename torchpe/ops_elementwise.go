@@ -44,7 +44,7 @@ func (t Tensor) Floor() Tensor { return t.op("Floor") }
 // Contiguous returns t with its elements in row-major order in memory.
 func (t Tensor) Contiguous() Tensor { return t.op("Contiguous") }
 
-// Detach returns t without its history: no gradient flows through.
+// Detach returns t without its history: gradients do not flow through it.
 func (t Tensor) Detach() Tensor { return t.op("Detach") }
 
 // Clone returns a copy.

@@ -6,7 +6,7 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// Operators that do in one pass what a transformer does in several.
+// Operators that do in one pass what otherwise takes several.
 
 // Linear returns x w^T + b for each member: x [E,...,I], w [E,O,I], b [E,O] or the zero Tensor ->
 // [E,...,O].
@@ -16,12 +16,12 @@ func Linear(x, w, b Tensor) Tensor { return operator("Linear", x, w, b) }
 func LinearGELU(x, w, b Tensor) Tensor { return operator("LinearGELU", x, w, b) }
 
 // ProjectQKV returns the queries, keys and values [E,B,H,N,Dh] of x [E,B,N,D]: w [E,3D,D] holds
-// their weights one below the other, b [E,3D] (or the zero Tensor) their biases.
+// their weights stacked, b [E,3D] (or the zero Tensor) their biases.
 func ProjectQKV(x, w, b Tensor, heads int) (q, k, v Tensor) {
 	return project(x, TokenRows{}, w, b, heads)
 }
 
-// ProjectRows is ProjectQKV of TakeRows of r, for which each row is projected once.
+// ProjectRows is ProjectQKV of TakeRows of r, but projects each row only once.
 func ProjectRows(r TokenRows, w, b Tensor, heads int) (q, k, v Tensor) {
 	return project(Tensor{}, r, w, b, heads)
 }
@@ -35,7 +35,7 @@ func project(x Tensor, r TokenRows, w, b Tensor, heads int) (q, k, v Tensor) {
 // TokenRows holds tokens that share rows, one for each of S symbols at each of N places: token n of
 // sample b is All[e, Index[e,b,n], n] + Values[e,b,n] Slope[e].
 type TokenRows struct {
-	All           Tensor // [E,S,N,D]; of TakeRows alone also split into heads [E,S,H,N,Dh], Slope [E,H*Dh]
+	All           Tensor // [E,S,N,D]; for TakeRows only, also split into heads [E,S,H,N,Dh], Slope [E,H*Dh]
 	Index         Tensor // int64 [E,B,N]
 	Values, Slope Tensor // [E,B,N] and [E,D], or the zero Tensor for both
 }
@@ -51,21 +51,20 @@ func AttentionLogits(q, k Tensor, scale float64) Tensor {
 }
 
 // AttentionValues returns w v: w [E,B,H,N,M], v [E,B,H,M,Dh] -> [E,B,H,N,Dh], laid out so that
-// merging heads copies nothing.
+// merging heads needs no copy.
 func AttentionValues(w, v Tensor) Tensor { return operator("AttentionValues", w, v) }
 
 // Attention returns softmax(scale q k^T + bias) v: q [E,B,H,N,Dh], k [E,B,H,M,Dh], v [E,B,H,M,Dv]
-// -> [E,B,H,N,Dv], laid out so that merging heads copies nothing. bias is the zero Tensor for none,
+// -> [E,B,H,N,Dv], laid out so that merging heads needs no copy. bias is the zero Tensor for none,
 // or broadcasts to [E,B,H,N,M]: -inf hides a key, and a row whose keys are all hidden is NaN, as in
-// Softmax. It is AttentionLogits, Softmax and AttentionValues in one; for many tokens on the CPU
-// neither logits nor weights are ever written to memory as a whole.
+// Softmax. It combines AttentionLogits, Softmax and AttentionValues; for many tokens on the CPU
+// neither logits nor weights are ever stored completely.
 func Attention(q, k, v, bias Tensor, scale float64) Tensor {
 	return call{op: "Attention", tensors: []Tensor{q, k, v, bias}, numbers: []float64{scale}}.result()
 }
 
-// RotatePairs turns the pairs (x[2k], x[2k+1]) of the last axis, or (x[k], x[k+D/2]) where half, by
-// the angles whose cosines and sines are given: x [...,N,D], cos and sin [...,N,D/2] (they
-// broadcast).
+// RotatePairs rotates the pairs (x[2k], x[2k+1]) of the last axis, or if half (x[k], x[k+D/2]), by the
+// angles with the given cosines and sines: x [...,N,D], cos and sin [...,N,D/2] (they broadcast).
 func RotatePairs(x, cos, sin Tensor, half bool) Tensor {
 	return call{op: "RotatePairs", tensors: []Tensor{x, cos, sin}, ints: []int{oneIf(half)}}.result()
 }
@@ -88,21 +87,21 @@ func AddLayerNorm(x, y Tensor, n Norm) Tensor {
 }
 
 // SelfAttention holds the operands of AttentionBlock: weights [E,3D,D] and [E,D,D] with biases
-// [E,3D] and [E,D], as ProjectQKV and Linear take them, and Attention's mask. The biases, Mask and
-// Read may be the zero Tensor.
+// [E,3D] and [E,D], as in ProjectQKV and Linear, and Attention's mask. The biases, Mask and Read
+// may be the zero Tensor.
 type SelfAttention struct {
 	QKVWeight, QKVBias, OutWeight, OutBias, Mask Tensor
 	Heads                                        int
 	Scale                                        float64
-	Folds                                        bool      // one head's maps are multiplied out in pairs, on a CPU
+	Folds                                        bool      // a single head's maps are multiplied out, on a CPU
 	Read                                         Tensor    // int64 [E,B,M]: results for these tokens only
-	Rows                                         TokenRows // where given, x must be TakeRows of them
+	Rows                                         TokenRows // if given, x must be TakeRows of them
 }
 
 // AttentionBlock returns the layer norm n of x + Linear(a, OutWeight, OutBias), where a is
-// Attention of the queries, keys and values that ProjectQKV makes of x [E,B,N,D], its heads merged;
-// with Read, those tokens [E,B,M,D] of it. It is the first half of a transformer's block in one
-// operator, which on a GPU makes fewer passes over memory than its parts. With Folds, the gradient
+// Attention of the queries, keys and values that ProjectQKV computes from x [E,B,N,D], with merged
+// heads; with Read, only those tokens [E,B,M,D]. It is the first half of a transformer block in one
+// operator, which on a GPU needs fewer passes over memory than its parts. With Folds, the gradient
 // of the keys' bias is set to 0, its value up to rounding.
 func AttentionBlock(x Tensor, a SelfAttention, n Norm) Tensor {
 	return call{op: "AttentionBlock", tensors: slices.Concat(
@@ -117,15 +116,15 @@ type MLP struct {
 }
 
 // MLPBlock returns the layer norm n of x + LinearGELU(LinearGELU(x, InWeight, InBias), OutWeight,
-// OutBias), x [E,...,D]: the second half, in the same way.
+// OutBias), x [E,...,D]: the second half of a transformer block.
 func MLPBlock(x Tensor, m MLP, n Norm) Tensor {
 	return call{op: "MLPBlock", tensors: append([]Tensor{x, m.InWeight, m.InBias, m.OutWeight, m.OutBias},
 		n.operands()...), numbers: []float64{n.Eps}}.result()
 }
 
 // Dropout returns t [E,...] with each element zero with probability p and divided by 1-p otherwise.
-// What member e drops depends on its seed, the step and the number of the call alone: see
-// Scope.Seed and Scope.SeedFrom.
+// The elements that member e drops depend only on its seed, the step and the number of the call:
+// see Scope.Seed and Scope.SeedFrom.
 func (t Tensor) Dropout(p float64) Tensor {
 	const op = "Dropout"
 	noise := innermost(op, t).noise
@@ -158,7 +157,7 @@ func CrossEntropy(logits, target Tensor) Tensor { return operator("CrossEntropy"
 // first of equals, is at target (int64 [E,B]). It has no gradient.
 func CountCorrect(logits, target Tensor) Tensor { return operator("CountCorrect", logits, target) }
 
-// Backward adds the gradient of t, which has one element, to that of every parameter it depends on.
+// Backward adds the gradient of t, which has one element, to that of every parameter on which it depends.
 func (t Tensor) Backward() { call{op: "Backward", tensors: []Tensor{t}}.act() }
 
 // RequireGrad makes Backward compute the gradient of t, a tensor without history, and returns t.

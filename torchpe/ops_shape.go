@@ -28,8 +28,8 @@ func (t Tensor) Narrow(dim, start, length int) Tensor { return t.op("Narrow", di
 // Select returns entry index of axis dim, which is removed.
 func (t Tensor) Select(dim, index int) Tensor { return t.op("Select", dim, index) }
 
-// Unbind returns all entries of axis dim, which is removed. Its backward pass collects the gradients of
-// all entries at once; that of each Select would fill a gradient of the size of t.
+// Unbind returns all entries of axis dim, which is removed. Its backward pass collects the
+// gradients of all entries at once, whereas that of each Select fills a gradient of the size of t.
 func (t Tensor) Unbind(dim int) []Tensor {
 	return call{op: "Unbind", tensors: []Tensor{t}, ints: []int{dim}}.results(t.Size(dim))
 }
@@ -61,7 +61,7 @@ func (t Tensor) OneHot(classes int, dtype DType) Tensor {
 
 // To returns t with another dtype or device.
 func (t Tensor) To(dtype DType, dev Device) Tensor {
-	if t.s != nil && t.s.constants != nil && dev != CPU && t.Device() == CPU { // brought from the host
+	if t.s != nil && t.s.constants != nil && dev != CPU && t.Device() == CPU { // copied from the host
 		c := t.s.constants
 		values := read[float64]("To", t)
 		return c.take(t.s, "To", digest(c, values, t.Shape(), dev)+uint64(dtype), func() (ctorch.Handle, error) {
@@ -76,13 +76,12 @@ func to(h ctorch.Handle, dtype DType, dev Device) ctorch.Operands {
 	return ctorch.Operands{Tensors: []ctorch.Handle{h}, Ints: []int{int(dtype), int(dev)}}
 }
 
-// IndexSelect returns the entries of axis dim that index (int64 [n]) names.
+// IndexSelect returns the entries of axis dim with the indices index (int64 [n]).
 func (t Tensor) IndexSelect(dim int, index Tensor) Tensor {
 	return call{op: "IndexSelect", tensors: []Tensor{t, index}, ints: []int{dim}}.result()
 }
 
-// Gather returns, for each entry of index (int64, the rank of t), the entry of t at that place of
-// axis dim.
+// Gather returns, for each entry of index (int64, the rank of t), the entry of t at that index of axis dim.
 func (t Tensor) Gather(dim int, index Tensor) Tensor {
 	return call{op: "Gather", tensors: []Tensor{t, index}, ints: []int{dim}}.result()
 }
@@ -100,11 +99,11 @@ func joined(op string, dim int, xs []Tensor) Tensor {
 	return call{op: op, tensors: xs, ints: []int{dim}}.result()
 }
 
-// Sum returns the sum over the axes dims, which are removed; over all axes if none is named.
+// Sum returns the sum over the axes dims, which are removed; over all axes if none is given.
 func (t Tensor) Sum(dims ...int) Tensor { return t.op("Sum", append([]int{0}, dims...)...) }
 
 // SumKeep returns the sum over the axes dims, which keep the length 1.
 func (t Tensor) SumKeep(dims ...int) Tensor { return t.op("Sum", append([]int{1}, dims...)...) }
 
-// Mean returns the mean over the axes dims, which are removed; over all axes if none is named.
+// Mean returns the mean over the axes dims, which are removed; over all axes if none is given.
 func (t Tensor) Mean(dims ...int) Tensor { return t.op("Mean", append([]int{0}, dims...)...) }

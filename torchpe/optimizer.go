@@ -30,15 +30,15 @@ const (
 	eps   = 1e-8
 )
 
-// Optimizer updates all trained parameters of a ParamSet in one call a step.
+// Optimizer updates all trained parameters of a ParamSet with one call per step.
 type Optimizer struct {
 	method Method
 	ps     *ParamSet
 	m, v   ctorch.Handle // Adam's moments [E,P]; 0 for SGD
 	step   int
 
-	// The step that was prepared last:
-	settings ctorch.Handle // float64 [parts,E,6] on the device: the members' own, then those of each group
+	// The last prepared step:
+	settings ctorch.Handle // float64 [parts,E,6] on the device: the members' settings, then those of each group
 	parts    int
 	groups   []Group
 	clip     float64
@@ -48,13 +48,13 @@ type Optimizer struct {
 // StepSettings are each member's settings of one step.
 type StepSettings struct {
 	LR, WeightDecay []float64 // [E]
-	Active          []bool    // [E]; false leaves the member as it is
+	Active          []bool    // [E]; false leaves the member unchanged
 	ClipNorm        float64   // scales a member's gradient, over all parameters, down to this norm; 0 = off
-	Groups          []Group   // columns with settings of their own, in ascending order; nil for none
+	Groups          []Group   // columns with their own settings, in ascending order; nil for none
 }
 
-// Group is a range of columns of the buffer [E,P] of trained parameters with its own settings, as a
-// parameter group of PyTorch.
+// Group is a range of columns of the buffer [E,P] of trained parameters with its own settings, like
+// a parameter group of PyTorch.
 type Group struct {
 	From, To        int       // columns From...To-1
 	LR, WeightDecay []float64 // [E]
@@ -80,10 +80,10 @@ func NewOptimizer(method Method, ps *ParamSet) (*Optimizer, error) {
 	return o, nil
 }
 
-// Steps returns how many steps were made.
+// Steps returns the number of steps done.
 func (o *Optimizer) Steps() int { return o.step }
 
-// SetSteps sets the number of steps made, when the state comes from a checkpoint.
+// SetSteps sets the number of steps done, when the state comes from a checkpoint.
 func (o *Optimizer) SetSteps(n int) { o.step = n }
 
 // State returns the buffers [E,P] that a checkpoint must hold, by name; they share the optimizer's
@@ -113,7 +113,7 @@ func (o *Optimizer) Step(set StepSettings) error {
 	return nil
 }
 
-// Prepare copies the settings of the next step to the device and counts the step; Apply makes it.
+// Prepare copies the settings of the next step to the device and counts the step; Apply executes it.
 func (o *Optimizer) Prepare(set StepSettings) error {
 	if o.closed {
 		return errors.New("the optimizer is closed")
@@ -148,7 +148,7 @@ func (o *Optimizer) settingsOf(set StepSettings, step int) (values []float64) {
 	return values
 }
 
-// allocateSettings allocates the settings of members and groups, unless that was done before.
+// allocateSettings allocates the settings of members and groups, unless they exist.
 func (o *Optimizer) allocateSettings(parts int) (err error) {
 	if o.settings != 0 && o.parts == parts {
 		return nil
@@ -162,12 +162,12 @@ func (o *Optimizer) allocateSettings(parts int) (err error) {
 	return nil
 }
 
-// Apply makes the step that was prepared. It reads nothing from the host, so that a graph can record
-// it; the groups' columns and ClipNorm become part of the recording. gate [E] (float64, or the
-// zero Tensor for all) is 0 for members to leave as they are.
+// Apply executes the prepared step. It reads nothing from the host, so that a graph can record it;
+// the groups' columns and ClipNorm become part of the recording. gate [E] (float64, or the zero
+// Tensor for all) is 0 for members to leave unchanged.
 func (o *Optimizer) Apply(gate Tensor) error {
 	if o.settings == 0 {
-		return errors.New("the step has no settings: Prepare comes first")
+		return errors.New("the step has no settings: call Prepare first")
 	}
 	return Catch(func() {
 		s := NewScopeNoGrad()
@@ -186,8 +186,8 @@ func (o *Optimizer) Apply(gate Tensor) error {
 	})
 }
 
-// settingColumns counts the columns of the settings: lr, weight decay, factor on the gradient,
-// active, and Adam's two corrections.
+// settingColumns is the number of columns of the settings: lr, weight decay, factor on the
+// gradient, active, and Adam's two corrections.
 const settingColumns = 6
 
 // setColumn puts values [E] or [parts,E] into a column of the settings [parts,E,6].
@@ -229,7 +229,7 @@ func (o *Optimizer) stepGroups(all Tensor) {
 	o.updateColumns(at, o.ps.Columns(), all.Select(0, 0))
 }
 
-// updateColumns makes the step on columns from...to-1 of the buffers.
+// updateColumns executes the step on columns from...to-1 of the buffers.
 func (o *Optimizer) updateColumns(from, to int, settings Tensor) {
 	if from == to {
 		return
@@ -241,7 +241,7 @@ func (o *Optimizer) updateColumns(from, to int, settings Tensor) {
 			buffers[i] = buffers[i].Narrow(1, from, to-from)
 		}
 	}
-	if o.method == SGD { // which has no moments
+	if o.method == SGD { // has no moments
 		call{op: "SGD", tensors: []Tensor{buffers[0], buffers[1], settings}}.act()
 		return
 	}

@@ -8,8 +8,7 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// Param is a named array [E,...] that outlives scopes: a weight, or a fixed table that was drawn
-// once.
+// Param is a named array [E,...] that outlives scopes: a weight, or a fixed table that was drawn once.
 type Param struct {
 	Name      string
 	Shape     []int // with the leading axis E
@@ -19,27 +18,27 @@ type Param struct {
 	init      Init
 }
 
-// In returns the parameter as a tensor of s, at no call and no copy.
+// In returns the parameter as a tensor of s, without a call or a copy.
 func (p *Param) In(s *Scope) Tensor { return Tensor{p.h, s} }
 
 // PerMember returns the number of elements of one member.
 func (p *Param) PerMember() int { return product(p.Shape[1:]) }
 
-// Init fills the initial values of one member (row-major) from a random stream of its own.
+// Init fills the initial values of one member (row-major) from a separate random stream.
 type Init func(member int, rng *rand.Rand, out []float64)
 
-// ParamSet holds all parameters of a model. Those that are trained lie in one buffer [E,P], with
-// their gradients in another of the same layout, so that the optimizer needs one call; those that
-// are not lie in a third. Each parameter of each member starts at a multiple of 32 numbers, which
-// suits a GPU; the gaps are 0 and stay 0.
+// ParamSet holds all parameters of a model. Trained ones lie in one buffer [E,P] and their
+// gradients in another of the same layout, so that the optimizer needs one call; the others lie in
+// a third. Each parameter of each member starts at a multiple of 32 numbers, which suits a GPU; the
+// gaps are 0 and stay 0.
 type ParamSet struct {
 	Members int
 	DType   DType
 	Device  Device
 	params  []*Param
 	byName  map[string]*Param
-	columns [2]int // of the buffers: not trained and trained
-	trained int    // elements a member
+	columns [2]int // of the buffers of fixed and of trained parameters
+	trained int    // elements per member
 	frozen  ctorch.Handle
 	flat    ctorch.Handle
 	grads   ctorch.Handle
@@ -53,7 +52,7 @@ func NewParamSet(members int, dtype DType, dev Device) *ParamSet {
 	return &ParamSet{Members: members, DType: dtype, Device: dev, byName: map[string]*Param{}}
 }
 
-// alignment divides each column of a buffer at which a parameter starts.
+// alignment divides the column of a buffer at which each parameter starts.
 const alignment = 32
 
 // Add declares a parameter; shape is without the axis E. It exists once Build is called.
@@ -79,8 +78,8 @@ func (ps *ParamSet) Add(name string, trainable bool, init Init, shape ...int) *P
 	return p
 }
 
-// Renamed runs declare; what it adds under a name is called rename(name). Calls nest: the innermost
-// renames first.
+// Renamed runs declare; a parameter that it adds as name is called rename(name). Calls nest: the
+// innermost renames first.
 func (ps *ParamSet) Renamed(rename func(string) string, declare func()) {
 	outer := ps.rename
 	defer func() { ps.rename = outer }()
@@ -97,7 +96,7 @@ func (ps *ParamSet) Renamed(rename func(string) string, declare func()) {
 // Stream(seeds[e], p.Name), so that models that differ in one part have equal weights elsewhere.
 func (ps *ParamSet) Build(seeds []uint64) error { return ps.build(nil, seeds) }
 
-// build builds the set, its trained parameters over those of base unless that is nil.
+// build builds the set, with its trained parameters as views of base's unless base is nil.
 func (ps *ParamSet) build(base *ParamSet, seeds []uint64) (err error) {
 	if len(seeds) != ps.Members {
 		return fmt.Errorf("%d seeds for %d members", len(seeds), ps.Members)
@@ -155,8 +154,8 @@ func (ps *ParamSet) place(p *Param, seeds []uint64) (err error) {
 	return ps.Set(p.Name, values)
 }
 
-// leaf returns p as a view of its columns of a buffer [E,P], with its gradient in the same columns of grads;
-// 0 gives one without a gradient.
+// leaf returns p as a view of its columns of a buffer [E,P], with its gradient in the same columns
+// of grads. If grads is 0 it has no gradient.
 func leaf(buffer, grads ctorch.Handle, p *Param) (ctorch.Handle, error) {
 	return ctorch.Result("Leaf", ctorch.Operands{Tensors: []ctorch.Handle{buffer, grads},
 		Ints: append([]int{p.offset}, p.Shape...)})
@@ -211,7 +210,7 @@ func (ps *ParamSet) Grads(s *Scope) Tensor {
 	return Tensor{ps.grads, s}
 }
 
-// settle fills the gradients that count as zero since Optimizer.ZeroGrad with zeros.
+// settle fills gradients with zeros that have counted as zero since Optimizer.ZeroGrad.
 func (ps *ParamSet) settle() {
 	if err := ctorch.Act("SettleGradients", ctorch.Operands{Tensors: ps.leaves}); err != nil {
 		fail("ParamSet.Grads", err.Error())

@@ -10,11 +10,12 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// Trace runs f under libtorch's profiler and writes its trace to a file, for viewers as ui.perfetto.dev:
-// the operators that the calling goroutine's thread calls, and on a GPU the kernels and copies. f must
-// wait for the device before it returns. A libtorch that was built without Kineto writes no trace.
+// Trace runs f under libtorch's profiler and writes its trace to a file, for viewers such as
+// ui.perfetto.dev: the operators called by the calling goroutine's thread, and on a GPU the kernels
+// and copies. f must wait for the device before it returns. A libtorch that was built without
+// Kineto writes no trace.
 func Trace(path string, f func() error) error {
-	runtime.LockOSThread() // libtorch profiles a thread
+	runtime.LockOSThread() // libtorch profiles one thread
 	defer runtime.UnlockOSThread()
 	if err := ctorch.TraceBegin(true); err != nil {
 		return &Error{Op: "Trace", Msg: err.Error()}
@@ -24,7 +25,7 @@ func Trace(path string, f func() error) error {
 		return errors.Join(err, end)
 	}
 	if _, err := ctorch.TraceEnd(path); err != nil {
-		return &Error{Op: "Trace", Msg: err.Error() + "; perf and nsys need nothing of libtorch"}
+		return &Error{Op: "Trace", Msg: err.Error() + "; perf and nsys do not need libtorch's profiler"}
 	}
 	if _, err := os.Stat(path); err != nil { // libtorch only logs that it cannot write
 		return fmt.Errorf("trace: libtorch wrote none: %w", err)
@@ -33,15 +34,15 @@ func Trace(path string, f func() error) error {
 }
 
 // Operators runs f and returns how often the calling goroutine called each of libtorch's operators
-// meanwhile, in f, in backward passes or by other operators. Names are libtorch's, as "aten::bmm".
+// meanwhile: in f, in backward passes or through other operators. Names are libtorch's, such as "aten::bmm".
 func Operators(f func()) (calls map[string]int) {
-	runtime.LockOSThread() // libtorch profiles a thread
+	runtime.LockOSThread() // libtorch profiles one thread
 	defer runtime.UnlockOSThread()
 	if err := ctorch.TraceBegin(false); err != nil {
 		fail("Operators", err.Error())
 	}
 	calls = map[string]int{}
-	defer func() { // also where f fails
+	defer func() { // also if f fails
 		names, err := ctorch.TraceEnd("")
 		if err != nil {
 			fail("Operators", err.Error())

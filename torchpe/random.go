@@ -7,8 +7,8 @@ import (
 )
 
 // Stream returns the random stream called name of a seed: PCG seeded with the seed and the FNV-1a
-// hash of the name. Streams of different names are independent, so that drawing one thing more
-// changes nothing else.
+// hash of the name. Streams of different names are independent, so that an additional draw does not
+// change others.
 func Stream(seed uint64, name string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(name))

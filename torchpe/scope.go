@@ -6,9 +6,9 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// Scope owns the tensors made in it, and the grad mode and random draws of the operators that make
-// them. Use one for each training step and a child for each block whose intermediates need not
-// outlive it.
+// Scope owns the tensors created in it, and the grad mode and random draws of the operators that
+// create them. Use one for each training step and a child for each block whose intermediates need
+// not outlive it.
 type Scope struct {
 	parent  *Scope
 	depth   int
@@ -21,17 +21,17 @@ type Scope struct {
 	constants *Constants // nil for none
 }
 
-// noise holds the state of a step's random operators: their draws depend on it alone.
+// noise holds the state on which the draws of a step's random operators depend.
 type noise struct {
 	host  []int64 // [1+E], the step and the bits of each member's seed
-	drawn Tensor  // the same on the device; undefined where host counts
-	calls int     // random operators so far
+	drawn Tensor  // the same on the device; undefined if host is used
+	calls int     // number of random operators so far
 }
 
-// NewScope returns a scope in which gradients are recorded. Close it.
+// NewScope returns a scope in which gradients are recorded. Call Close when done.
 func NewScope() *Scope { return &Scope{} }
 
-// NewScopeNoGrad returns a scope in which no gradients are recorded. Close it.
+// NewScopeNoGrad returns a scope in which no gradients are recorded. Call Close when done.
 func NewScopeNoGrad() *Scope { return &Scope{noGrad: true} }
 
 // Child returns a scope inside s, with its grad mode and random draws. Close it before s.
@@ -46,8 +46,7 @@ func (s *Scope) ChildNoGrad() *Scope {
 	return c
 }
 
-// Do runs f in a child scope and returns its result as a tensor of s; all else that f made is
-// freed.
+// Do runs f in a child scope and returns its result as a tensor of s; all other tensors of f are freed.
 func (s *Scope) Do(f func(c *Scope) Tensor) Tensor {
 	c := s.Child()
 	defer c.Close()
@@ -55,7 +54,7 @@ func (s *Scope) Do(f func(c *Scope) Tensor) Tensor {
 }
 
 // Seed makes the random operators in s and its children draw, for member e, from (seeds[e], step)
-// and the number of draws since: the same again whenever the step is repeated.
+// and the number of draws since. A repeated step draws the same numbers.
 func (s *Scope) Seed(seeds []uint64, step int) {
 	host := []int64{int64(step)}
 	for _, seed := range seeds {
@@ -64,7 +63,7 @@ func (s *Scope) Seed(seeds []uint64, step int) {
 	s.noise = &noise{host: host}
 }
 
-// SeedFrom does the same with drawn, int64 [1+E] on the device: the step and each member's seed.
+// SeedFrom is Seed with drawn, int64 [1+E] on the device: the step and each member's seed.
 func (s *Scope) SeedFrom(drawn Tensor) { s.noise = &noise{drawn: drawn} }
 
 // Close frees every tensor of the scope in one call. Closing twice does nothing.
@@ -94,7 +93,7 @@ func (s *Scope) give(t Tensor, to *Scope) Tensor {
 	return Tensor{t.h, to}
 }
 
-// within says whether s is c or an ancestor of c.
+// within reports whether s is c or an ancestor of c.
 func (s *Scope) within(c *Scope) bool {
 	for c != nil && c.depth > s.depth {
 		c = c.parent
@@ -102,7 +101,7 @@ func (s *Scope) within(c *Scope) bool {
 	return c == s
 }
 
-// innermost returns the scope that a result of op on these operands belongs to.
+// innermost returns the scope to which a result of op on these operands belongs.
 func innermost(op string, operands ...Tensor) *Scope {
 	if len(operands) == 0 {
 		fail(op, "every operand is the zero Tensor")
@@ -118,7 +117,7 @@ func innermost(op string, operands ...Tensor) *Scope {
 	}
 	for _, t := range operands {
 		if !t.s.within(in) {
-			fail(op, "the operands belong to scopes of which none is inside the other", operands...)
+			fail(op, "the operands belong to scopes that are not nested", operands...)
 		}
 	}
 	if in.closed {
@@ -127,7 +126,7 @@ func innermost(op string, operands ...Tensor) *Scope {
 	return in
 }
 
-// own makes the scope the owner of a result; with an error it panics instead.
+// own makes the scope the owner of a result; it panics on an error.
 func (s *Scope) own(op string, h ctorch.Handle, err error, operands ...Tensor) Tensor {
 	if err != nil {
 		fail(op, err.Error(), operands...)
@@ -140,5 +139,5 @@ func (s *Scope) own(op string, h ctorch.Handle, err error, operands ...Tensor) T
 	return Tensor{h, s}
 }
 
-// Live counts the tensors that exist in the whole program.
+// Live returns the number of tensors that exist in the whole program.
 func Live() int { return ctorch.Live() }

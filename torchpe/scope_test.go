@@ -97,7 +97,7 @@ func TestInnermost(t *testing.T) {
 	failing(t, "In", func() { Tensor{}.In(outer) })
 }
 
-// TestUnrelatedScopes checks that operands from scopes of which none is inside the other are
+// TestUnrelatedScopes checks that operands from scopes that are not nested are
 // refused, siblings too.
 func TestUnrelatedScopes(t *testing.T) {
 	before := Live()

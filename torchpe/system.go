@@ -23,20 +23,20 @@ type System struct {
 	LibtorchBuilt   string   `json:"libtorch_built"`
 	LibtorchRunning string   `json:"libtorch_running"`
 	CUDA            bool     `json:"cuda"`
-	CUDAReason      string   `json:"cuda_reason,omitempty"` // why there is none
+	CUDAReason      string   `json:"cuda_reason,omitempty"` // why CUDA is not available
 	CUDAKernels     bool     `json:"cuda_kernels"`          // torchpe's own GPU kernels were compiled
-	CUDABF16        bool     `json:"cuda_bf16"`             // bf16 products are; else rounded float32
+	CUDABF16        bool     `json:"cuda_bf16"`             // products use bf16; else rounded float32
 	GPUs            []GPU    `json:"gpus"`
 	BLAS            string   `json:"blas"`
 	BLASKernel      string   `json:"blas_kernel"`
-	BLASRepair      string   `json:"blas_repair,omitempty"` // what was put right on start
+	BLASRepair      string   `json:"blas_repair,omitempty"` // what was repaired at start
 	FusedKernels    string   `json:"fused_kernels"`         // instruction set of torchpe's own CPU loops
 	Threads         int      `json:"threads"`
 	CPUs            int      `json:"cpus"`
 	CPU             string   `json:"cpu"`
 	TotalMemory     int64    `json:"total_memory"` // bytes
-	FreeMemory      int64    `json:"free_memory"`  // bytes that programs can still have
-	Problems        []string `json:"problems"`     // each with what to do about it
+	FreeMemory      int64    `json:"free_memory"`  // bytes available to programs
+	Problems        []string `json:"problems"`     // each with advice
 }
 
 // DescribeSystem returns what libtorch and the operating system report.
@@ -61,7 +61,7 @@ func DescribeSystem() System {
 	return s
 }
 
-// problems lists what is wrong, with what to do about it.
+// problems lists problems, each with advice.
 func problems(c ctorch.System) (list []string) {
 	if c.BuiltVersion != c.RunningVersion {
 		list = append(list, fmt.Sprintf("the shim was built against libtorch %s but runs with %s: run `make shim`",
@@ -89,12 +89,12 @@ func problems(c ctorch.System) (list []string) {
 	return list
 }
 
-// LibtorchAtLeast reports whether the loaded libtorch is that release or a later one.
+// LibtorchAtLeast reports whether the loaded libtorch is this release or a later one.
 func LibtorchAtLeast(major, minor int) bool {
 	return ctorch.DescribeSystem().RunningVersion >= major*10000+minor*100
 }
 
-// slowKernel reports whether OpenBLAS runs a pre-AVX kernel where a newer one is wanted.
+// slowKernel reports whether OpenBLAS uses a pre-AVX kernel although a newer one is wanted.
 func slowKernel(have, wanted string) bool {
 	return have != wanted && (have == "Prescott" || have == "Core2" || have == "Nehalem" || have == "Sandybridge" ||
 		(have == "Haswell" && wanted == "SkylakeX"))
@@ -115,7 +115,7 @@ func cpuName() string {
 	return runtime.GOARCH
 }
 
-// memory returns the machine's memory in bytes from /proc/meminfo; zeros where there is none.
+// memory returns the machine's memory in bytes from /proc/meminfo, or zeros if it does not exist.
 func memory() (total, free int64) {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -132,11 +132,10 @@ func memory() (total, free int64) {
 	return total, free
 }
 
-// SetThreads sets how many threads one operator uses.
+// SetThreads sets the number of threads per operator.
 func SetThreads(n int) { ctorch.SetThreads(n) }
 
-// SetFused turns torchpe's own CPU loops off, or on again, so that they can be compared with
-// libtorch's operators.
+// SetFused turns torchpe's own CPU loops off or on, so that they can be compared with libtorch's operators.
 func SetFused(on bool) { ctorch.SetFusedForm(oneIf(on)) }
 
 // Precisions lists the precisions of products, the most exact first.
@@ -144,8 +143,8 @@ func Precisions() []string { return []string{"fp32", "tf32", "bf16"} }
 
 // SetPrecision sets the precision of the operands of float32 products in linear maps, projections
 // and attention of many tokens: fp32, tf32 (mantissas of 10 bits) or bf16 (of 7). Sums, results and
-// all else stay float32, and float64 is not affected. This makes a GPU faster; on the CPU it only
-// rounds the operands, which shows the effect on results.
+// everything else stay float32, and float64 is not affected. This makes a GPU faster; on the CPU it
+// only rounds the operands, which shows the effect on results.
 func SetPrecision(name string) error {
 	i := slices.Index(Precisions(), name)
 	if i < 0 {
@@ -159,10 +158,10 @@ func SetPrecision(name string) error {
 func Precision() string { return Precisions()[ctorch.Precision()] }
 
 // AttentionForms lists how a GPU can compute attention over more than 32 tokens: libtorch's
-// memory-efficient kernel, and its flash kernel, which takes its operands in bfloat16.
+// memory-efficient kernel, and its flash kernel, which needs operands in bfloat16.
 func AttentionForms() []string { return []string{"efficient", "flash"} }
 
-// SetAttentionForm chooses one of these forms, where the precision is not bf16, which has its own.
+// SetAttentionForm chooses one of these forms. With precision bf16 it has no effect.
 func SetAttentionForm(form string) error {
 	i := slices.Index(AttentionForms(), form)
 	if i < 0 {

@@ -63,8 +63,8 @@ func (d Device) String() string {
 	return "cpu"
 }
 
-// ParseDevice returns the device called name: cpu, cuda, cuda:i, or auto, which is cuda:0 where
-// there is one and cpu elsewhere. It is an error to ask for a GPU that is not there.
+// ParseDevice returns the device called name: cpu, cuda, cuda:i, or auto, which is cuda:0 if there
+// is one, else cpu. A missing GPU is an error.
 func ParseDevice(name string) (Device, error) {
 	sys := ctorch.DescribeSystem()
 	switch {
@@ -80,12 +80,12 @@ func ParseDevice(name string) (Device, error) {
 		if _, text, ok := strings.Cut(name, ":"); ok {
 			i, err := strconv.Atoi(text)
 			if err != nil || i < 0 {
-				return 0, fmt.Errorf("device %q: %q is no GPU number; write cuda:0 or cuda:1", name, text)
+				return 0, fmt.Errorf("device %q: %q is not a GPU number; write cuda:0 or cuda:1", name, text)
 			}
 			index = i
 		}
 		if !sys.CUDAAvailable {
-			return 0, fmt.Errorf("device %q: %s (libtorch %s; %s); `torchpe doctor` says more",
+			return 0, fmt.Errorf("device %q: %s (libtorch %s; %s); see `torchpe doctor`",
 				name, sys.CUDAReason, sys.Running, nvidiaSeen())
 		}
 		if index >= sys.GPUs {
@@ -109,14 +109,14 @@ func nvidiaSeen() string {
 	return driver + "; " + visible
 }
 
-// Tensor is an n-dimensional array of libtorch. It is a small value to be passed by copy; its
+// Tensor is an n-dimensional array of libtorch. It is a small value that is passed by copy; its
 // memory belongs to its Scope. The zero Tensor stands for no tensor: Defined is false.
 type Tensor struct {
 	h ctorch.Handle
 	s *Scope
 }
 
-// Element lists the Go types whose slices a tensor can be made of.
+// Element lists the Go types from whose slices a tensor can be created.
 type Element interface {
 	float32 | float64 | int64 | bool
 }
@@ -148,8 +148,8 @@ func Of[T Element](s *Scope, dev Device, data []T, shape ...int) Tensor {
 	return s.own(op, h, err)
 }
 
-// Share returns a tensor of s on the CPU that uses the memory of data, which nothing may change, and no
-// tensor of another scope use, until s is closed.
+// Share returns a tensor of s on the CPU that uses the memory of data. Until s is closed, nothing
+// may change data, and no tensor of another scope may use it.
 func Share[T float32 | float64](s *Scope, data []T, shape ...int) Tensor {
 	const op = "Share"
 	if n := product(shape); n != len(data) {
@@ -234,12 +234,12 @@ func (t Tensor) Device() Device { return Device(t.info("Device").Device) }
 // RequiresGrad reports whether Backward computes a gradient for t or through t.
 func (t Tensor) RequiresGrad() bool { return t.info("RequiresGrad").RequiresGrad }
 
-// Values copies the elements of t out, in row-major order, converted to T. It panics where t
-// belongs to a computation that is repeated: see Constants.
+// Values copies the elements of t out, in row-major order, converted to T. It panics if t belongs
+// to a repeated computation: see Constants.
 func Values[T Element](t Tensor) []T {
 	const op = "Values"
 	if t.info(op); t.s.constants != nil {
-		fail(op, "a computation that is repeated may read nothing: what it needs must stay on the device", t)
+		fail(op, "a repeated computation must not read tensors: keep what it needs on the device", t)
 	}
 	return read[T](op, t)
 }
@@ -274,9 +274,8 @@ func (t Tensor) Item() float64 {
 	return v[0]
 }
 
-// Write copies values into t, which must be dense, of T's dtype and of as many elements. On a GPU
-// the copy is queued in order with other work and the host does not wait; values may be reused at
-// once.
+// Write copies values into t, which must be dense and have T's dtype and as many elements. On a GPU the copy
+// is queued in order with other work, and the host does not wait; values may be reused at once.
 func Write[T Element](t Tensor, values []T) {
 	const op = "Write"
 	info := t.info(op)

@@ -19,7 +19,7 @@ type Bench struct {
 	PeakRSS float64 `json:"peak_rss_mb"`
 
 	Precision string  `json:"precision"`
-	Attention string  `json:"attention,omitempty"` // over many tokens, where it was given
+	Attention string  `json:"attention,omitempty"` // with many tokens, if given
 	DeviceMB  float64 `json:"peak_gpu_mb,omitempty"`
 	Graph     bool    `json:"graph,omitempty"` // steps were recorded and replayed
 
@@ -29,12 +29,11 @@ type Bench struct {
 
 // BenchOptions say how steps are timed.
 type BenchOptions struct {
-	Warmup, Steps int           // Warmup steps come first
-	WarmupFor     time.Duration // and more of these until this has passed: a GPU's clocks rise within seconds
+	Warmup, Steps int           // Warmup steps come before the timed Steps
+	WarmupFor     time.Duration // warm-up lasts at least this long: a GPU's clocks take seconds to rise
 	Record        bool          // also time the measurements of a record
-	Trace         string        // a file for libtorch's trace of a few more steps; "" for none
-	// Enough ends the warm-up, and the timing of steps after it, on a CPU as soon as each took so long.
-	// 0 = never.
+	Trace         string        // file for libtorch's trace of a few more steps; "" for none
+	// Enough ends the warm-up on a CPU, and then the timing, as soon as each has taken this long. 0 = never.
 	Enough time.Duration
 }
 
@@ -63,7 +62,7 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 	if c.Threads, err = e.setThreads(c.Threads); err != nil {
 		return Bench{}, err
 	}
-	if o.Trace != "" { // an empty trace shows at once whether one can be written
+	if o.Trace != "" { // an empty trace shows early whether the file can be written
 		if err := torchpe.Trace(o.Trace, func() error { return nil }); err != nil {
 			return Bench{}, err
 		}
@@ -98,7 +97,7 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 	return b, err
 }
 
-// traceSteps writes libtorch's trace of some more steps.
+// traceSteps writes libtorch's trace of a few more steps.
 func (e *ensemble) traceSteps(o BenchOptions) error {
 	full := max(1, e.task.stepsPerEpoch()-1)
 	return torchpe.Trace(o.Trace, func() error {
@@ -113,12 +112,12 @@ func (e *ensemble) traceSteps(o BenchOptions) error {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// blocks is the number of times taken on a GPU, each of several steps: waiting for every step would
+// blocks is the number of timings on a GPU, each over several steps: waiting after every step would
 // slow it down.
 const blocks = 10
 
-// timeSteps makes warmup steps, then measures each of the next, or on a GPU the mean of some, which may
-// be a few more than asked for.
+// timeSteps runs warm-up steps, then times each following step, or on a GPU blocks of steps, of
+// which it returns means. The number of steps may be slightly larger than requested.
 func (e *ensemble) timeSteps(o BenchOptions) (times []time.Duration, err error) {
 	e.buffers.inputs.repeat(max(1, e.task.stepsPerEpoch()-1)) // the last of an epoch may be smaller
 	block := 1

@@ -9,16 +9,16 @@ import (
 	"torchpe/train/config"
 )
 
-// CheckModels builds the untrained model of each configuration, given as in config.json, once for those
-// that differ in their members alone. It returns one error for each: nil if the model can be built and
-// measured on all held-out data, or if the text is nil, else the reason, such as an encoding that does
-// not suit the tokens, or a table too short for longer inputs. Configurations in a row share the
-// data that they read, unless the encoding decides what is measured or starts from them. It fails where
-// data cannot be read, or where their SHA-256 is not sum, unless that is empty. It passes what is to be
-// known of the data to note, once.
+// CheckModels builds the untrained model of each configuration, given as the text of config.json,
+// once for configurations that differ only in their members. It returns one error per
+// configuration: nil if the model can be built and measured on all held-out data, or if the text is
+// nil; else the reason, such as an encoding that does not suit the tokens, or a table too short for
+// longer inputs. Consecutive configurations share the data that they read, unless the encoding
+// decides what is measured or starts from the data. CheckModels fails if data cannot be read, or if
+// their SHA-256 is not sum, unless sum is empty. It passes notes on the data to note, once.
 func CheckModels(texts [][]byte, sum string, note func(string)) (unsuited []error, err error) {
 	var read task
-	var before config.Config // whose data were read
+	var before config.Config // the one whose data were read
 	checked := map[string]error{}
 	unsuited = make([]error, len(texts))
 	for i, text := range texts {
@@ -66,11 +66,11 @@ func CheckModels(texts [][]byte, sum string, note func(string)) (unsuited []erro
 	return unsuited, nil
 }
 
-// UnmeasuredError is why a model can be trained, but not be measured on all held-out data.
+// UnmeasuredError says why a model can be trained, but not measured on all held-out data.
 type UnmeasuredError struct{ error }
 
-// checkModel builds the untrained model of a configuration. It returns why that cannot be built or
-// measured, and fails where memory is short.
+// checkModel builds the untrained model of a configuration. unsuited is the reason why it cannot be
+// built or measured; err is a lack of memory.
 func checkModel(c Config, t task) (unsuited, err error) {
 	one := c
 	one.Device, one.Members = "cpu", c.Members[:1]
@@ -95,8 +95,8 @@ func sameData(a, b config.Config) bool {
 	return reflect.DeepEqual(a.TaskConfig, b.TaskConfig) && reflect.DeepEqual(a.DataConfig, b.DataConfig)
 }
 
-// sameTask reports whether two configurations with the same data make the same task of them. They do not
-// where their encodings decide which inputs are measured, or start from the data.
+// sameTask reports whether two configurations with the same data make the same task of them. They
+// do not if their encodings decide which inputs are measured, or start from the data.
 func sameTask(a, b config.Config) bool {
 	return a.PEInit == "" && b.PEInit == "" &&
 		(!a.Facts().DependsOnPE || a.PE == b.PE && maps.Equal(a.PEOptions, b.PEOptions))

@@ -14,11 +14,11 @@ import (
 	"torchpe/train/runlog"
 )
 
-// state is a checkpoint without its tensors of parameters and optimizer.
+// state is a checkpoint without the tensors of parameters and optimizer.
 type state struct {
-	step     int // steps made
+	step     int // steps done
 	sums     trainSums
-	diverged []int   // [E] step (from 1) whose loss was not finite; 0 = none
+	diverged []int   // [E] step (from 1) at which the loss was not finite; 0 = none
 	seconds  float64 // of training, over all resumptions
 }
 
@@ -35,7 +35,7 @@ type snapshot struct {
 	copies map[string]torchpe.Tensor
 }
 
-// takeSnapshot replaces the last snapshot by a new one.
+// takeSnapshot replaces the snapshot by a new one.
 func (e *ensemble) takeSnapshot() error {
 	if e.snapshot != nil {
 		e.snapshot.scope.Close()
@@ -58,9 +58,9 @@ func (e *ensemble) restoreMember(member int) error {
 	})
 }
 
-// save begins a checkpoint: parameters and the optimizer's state in their own precision, the state,
-// and the metadata. It returns when all of it is copied to the host. write puts it on disk, and may run
-// beside later steps.
+// save starts a checkpoint: parameters and the optimizer's state in their own precision, the state,
+// and the metadata. It returns when everything is copied to the host. write puts it on disk, and
+// may run during later steps.
 func (t *trainer) save() (write func() error, err error) {
 	metadata, err := t.metadata()
 	if err != nil {
@@ -117,8 +117,8 @@ func (e *ensemble) eachParameter(
 func (e *ensemble) load(c *runlog.Checkpoint) (state, error) {
 	st := state{step: c.Step}
 	if have, now := c.Metadata[runlog.DataKey], e.task.fingerprint(); have != now {
-		return st, &DataError{fmt.Errorf("%s was trained on other data (their SHA-256 begins %.12s, "+
-			"that of these %.12s): give the same data files", c.Name, have, now)}
+		return st, &DataError{fmt.Errorf("%s was trained on other data (their SHA-256 begins with %.12s, "+
+			"that of these with %.12s): give the same data files", c.Name, have, now)}
 	}
 	var err error
 	if st.seconds, err = strconv.ParseFloat(c.Metadata[runlog.SecondsKey], 64); err != nil {
@@ -146,12 +146,12 @@ func (e *ensemble) load(c *runlog.Checkpoint) (state, error) {
 	return st, err
 }
 
-// readTensor returns the checkpoint's tensor of a name, which must have the shape, with the scope,
-// shape, data type and device of like.
+// readTensor returns the checkpoint's tensor called name, which must have this shape, with the
+// scope, shape, data type and device of like.
 func readTensor(c *runlog.Checkpoint, name string, shape []int, like torchpe.Tensor) torchpe.Tensor {
 	t, ok := c.Tensor(name)
 	if !ok || !slices.Equal(t.Shape, shape) {
-		panic(resumeError("%s: tensor %s has shape %v, the configuration needs %v", c.Name, name,
+		panic(resumeError("%s: tensor %s has shape %v, but the configuration needs %v", c.Name, name,
 			t.Shape, shape))
 	}
 	values, err := t.Float64s()
@@ -166,7 +166,7 @@ func readNumbers(c *runlog.Checkpoint, name string, n int) []float64 {
 	t, _ := c.Tensor(name)
 	values, err := t.Float64s()
 	if err != nil || len(values) != n {
-		panic(resumeError("%s: tensor %s has %d numbers, the configuration needs %d", c.Name, name,
+		panic(resumeError("%s: tensor %s has %d numbers, but the configuration needs %d", c.Name, name,
 			len(values), n))
 	}
 	return values
@@ -176,7 +176,8 @@ func resumeError(format string, args ...any) *torchpe.Error {
 	return &torchpe.Error{Op: "resume", Msg: fmt.Sprintf(format, args...)}
 }
 
-// provenance is the part of an Environment on which bits may depend; messages have the name of each.
+// provenance is the part of an Environment on which exact results may depend. The name tags are
+// used in messages.
 type provenance struct {
 	Torchpe    string `json:"torchpe" name:"torchpe"`
 	Libtorch   string `json:"libtorch" name:"libtorch"`
@@ -193,7 +194,7 @@ func provenanceOf(e runlog.Environment) provenance {
 		Device: e.Device, GPU: e.GPU, Precision: e.Precision, Arch: e.Arch}
 }
 
-// start begins the claimed directory of a new run, by Start or StartHidden of runlog.
+// start fills the claimed directory of a new run, with Start or StartHidden of runlog.
 func (t *trainer) start(begin func([]byte, runlog.Environment) error) error {
 	text, err := t.config.JSON()
 	if err != nil {
@@ -202,7 +203,8 @@ func (t *trainer) start(begin func([]byte, runlog.Environment) error) error {
 	return begin(text, t.environment)
 }
 
-// metadata returns the metadata of a checkpoint: what made it, and how long that took.
+// metadata returns the metadata of a checkpoint: the configuration, data, program and machine, and
+// the training time.
 func (t *trainer) metadata() (map[string]string, error) {
 	c, err := json.Marshal(t.config)
 	if err != nil {
@@ -216,9 +218,9 @@ func (t *trainer) metadata() (map[string]string, error) {
 	}, err
 }
 
-// checkResumed compares the settings and the machine of a checkpoint with those of now, and lists in the
-// environment what has changed. A setting that is not allowed to change is an error. Checkpoints of earlier
-// versions have neither.
+// checkResumed compares the settings and the machine of a checkpoint with the current ones, and
+// lists changes in the environment. A change of a setting that is not allowed to change is an
+// error. Checkpoints of earlier versions have neither.
 func (t *trainer) checkResumed(c *runlog.Checkpoint) error {
 	was, changed, err := changedSettings(c, t.config, t.allowChanged)
 	if err == nil {
@@ -232,7 +234,8 @@ func (t *trainer) checkResumed(c *runlog.Checkpoint) error {
 		return err
 	}
 	if moved != nil {
-		t.observer.Noticed(fmt.Sprintf("goes on from step %d with another machine or program, so not bit for bit: %s",
+		t.observer.Noticed(fmt.Sprintf("continues from step %d with another machine or program, so "+
+			"results are not identical bit for bit: %s",
 			c.Step, strings.Join(moved, "; ")))
 	}
 	t.environment.Changed = slices.Concat(changed, moved)
@@ -240,8 +243,8 @@ func (t *trainer) checkResumed(c *runlog.Checkpoint) error {
 }
 
 // checkEnd returns an error if training would have ended before the step of the checkpoint: the run would end with
-// the numbers of an earlier step. That is so for a shorter length, and where a record has met the criterion of
-// before, or that of now, and the two differ.
+// the numbers of an earlier step. This happens if the length is shorter now, or if the criterion changes and a
+// record has met the old or the new one.
 func (t *trainer) checkEnd(step int, until string) error {
 	records, err := runlog.ReadMetrics[runlog.Record](t.run.Reader)
 	if err != nil {
@@ -271,7 +274,7 @@ func (t *trainer) checkEnd(step int, until string) error {
 	return nil
 }
 
-// recordResume records that a run goes on from its checkpoint: the environment, and the
+// recordResume records that a run continues from its checkpoint: the environment, and the
 // configuration if it has changed.
 func (t *trainer) recordResume() error {
 	if err := t.run.AddEnvironment(t.environment); err != nil {
@@ -281,8 +284,8 @@ func (t *trainer) recordResume() error {
 }
 
 // updateConfig writes the configuration if it differs from the stored one: in settings that were
-// allowed to change, in the place of files, or in the version of the run directory. An earlier program
-// then refuses the run, because it would miss the numbers of new records.
+// allowed to change, in paths of files, or in the version of the run directory. Earlier versions of
+// the program then refuse the run, because they would miss the numbers of new records.
 func (t *trainer) updateConfig() error {
 	was := t.run.Config()
 	stored, err := ParseConfig(was.JSON)
@@ -305,8 +308,8 @@ func (t *trainer) updateConfig() error {
 }
 
 // changedSettings returns the configuration of a checkpoint, and describes the allowed differences between it and
-// that of its run now; other differences are an error. Where files are does not matter: their content is compared
-// separately. A checkpoint of an earlier version has no configuration: now stands for it.
+// the run's current one. Other differences are an error, except paths of files, whose content is compared
+// separately. A checkpoint of an earlier version has no configuration: it returns now.
 func changedSettings(c *runlog.Checkpoint, now Config, allow []string) (was Config, allowed []string, err error) {
 	text, ok := c.Metadata[runlog.ConfigKey]
 	if !ok {
@@ -330,14 +333,14 @@ func changedSettings(c *runlog.Checkpoint, now Config, allow []string) (was Conf
 		}
 	}
 	if refused != nil {
-		return was, nil, fmt.Errorf("the settings of this run are not those of its first %d steps (%s):\n  %s\nput them "+
-			"back in config.json, or go on with these, which will be recorded, by %s", c.Step, c.Name,
+		return was, nil, fmt.Errorf("the settings of this run are not those of its first %d steps (%s):\n  "+
+			"%s\nrestore them in config.json, or continue with these, which is recorded, with %s", c.Step, c.Name,
 			strings.Join(refused, "\n  "), strings.Join(keys, " "))
 	}
 	return was, allowed, nil
 }
 
-// changedMachine describes how the program and the machine differ from those that made a checkpoint.
+// changedMachine describes how the program and the machine differ from those of a checkpoint.
 func changedMachine(c *runlog.Checkpoint, now provenance) ([]string, error) {
 	text, ok := c.Metadata[runlog.EnvironmentKey]
 	if !ok {

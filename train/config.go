@@ -14,11 +14,11 @@ import (
 	"torchpe/train/runlog"
 )
 
-// Config is a configuration (see package config) that the registry of encodings can resolve and a
-// device train.
+// Config is a configuration (see package config) with methods that need the registry of encodings
+// or a device.
 type Config struct{ config.Config }
 
-// Member holds what may differ between the members of an ensemble.
+// Member holds the settings that may differ between the members of an ensemble.
 type Member = config.Member
 
 // Preset returns the configuration called name, in a reading of the paper: see config.Preset.
@@ -27,14 +27,14 @@ func Preset(name, fidelity string) (Config, error) {
 	return Config{c}, err
 }
 
-// ParseConfig reads a configuration as config.json holds it.
+// ParseConfig reads the text of a config.json.
 func ParseConfig(text []byte) (Config, error) {
 	c, err := config.Parse(text)
 	return Config{c}, err
 }
 
-// Resolve fills in what follows from the rest, such as the options of the encoding and the log
-// interval. It returns an error that lists everything wrong with the configuration.
+// Resolve derives the remaining settings, such as the options of the encoding and the log interval.
+// It returns an error that lists all problems of the configuration.
 func (c *Config) Resolve() error {
 	var bad config.Problems
 	c.Complete(&bad)
@@ -48,8 +48,8 @@ func (c *Config) Resolve() error {
 	return bad.Err()
 }
 
-// parseStored reads and resolves the configuration of a stored run, whose attention may be of a form that
-// only earlier versions had.
+// parseStored reads and resolves the configuration of a stored run, which may have a form of
+// attention of an earlier version.
 func parseStored(text []byte) (Config, error) {
 	c, err := ParseConfig(text)
 	form := c.Attention
@@ -61,14 +61,14 @@ func parseStored(text []byte) (Config, error) {
 	return c, err
 }
 
-// replaceGoneForm replaces such a form by the default, from which it differs by rounding.
+// replaceGoneForm replaces such a form by the default, which gives the same results up to rounding.
 func (c *Config) replaceGoneForm() {
 	if c.Attention == config.AttentionProducts {
 		c.Attention = ""
 	}
 }
 
-// resolveEncoding resolves the options of the encoding and checks what it can do.
+// resolveEncoding resolves the options of the encoding and checks the settings against its properties.
 func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 	options, err := scheme.Resolve(c.Fidelity, c.PEOptions)
 	if err != nil {
@@ -81,10 +81,10 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 	} else if err := scheme.CheckInit(init); err != nil {
 		bad.Add("%v", err)
 	} else if init.Kind == pe.GradientsInit && !c.Facts().HasSeries {
-		bad.Add("--pe-init %s: gradients are of correlations between series, and task %s has none; "+
-			"tasks nmar, fmri and masked have them, and mds takes the grid of puzzles", init, c.Task)
+		bad.Add("--pe-init %s: gradients need correlations between series, but task %s has none; "+
+			"tasks nmar, fmri and masked have them; mds uses the grid of puzzles", init, c.Task)
 	} else if init.Kind == pe.MDSInit && !c.Facts().HasSeries && !c.HasPuzzles() {
-		bad.Add("--pe-init %s: it needs coordinates of tokens, and task %s has none; puzzles have a grid, and tasks "+
+		bad.Add("--pe-init %s: it needs coordinates of tokens, but task %s has none; puzzles have a grid, and tasks "+
 			"nmar, fmri and masked take --positions", init, c.Task)
 	}
 	if err := scheme.CheckLayers(c.Layers, c.LocalLayers()); err != nil {
@@ -100,7 +100,7 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 		if !scheme.Learned {
 			c.Members[i].Sigma = nil
 		} else if c.Members[i].Sigma == nil {
-			bad.Add("--sigma: %s is initialised with sigma, and member %d has none", c.PE, i)
+			bad.Add("--sigma: %s is initialised with sigma, but member %d has none", c.PE, i)
 		}
 	}
 	if scheme.Learned {
@@ -108,25 +108,25 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 	}
 	for _, tokens := range c.EvalTokens {
 		if err := scheme.CheckTokens(c.Side()*c.Side(), tokens, options); err != nil {
-			bad.Add("--eval-tokens: %v", err) // and the larger ones no more
+			bad.Add("--eval-tokens: %v", err) // and no larger size either
 			break
 		}
 	}
 }
 
-// checkTakenTable refuses another sigma or initialization than that of the run whose table is taken: reports
-// would name the model by it.
+// checkTakenTable refuses another sigma or initialisation than that of the run whose table is
+// taken: reports would label the model by it.
 func (c *Config) checkTakenTable(bad *config.Problems) {
 	if c.From == nil || !c.From.Takes(true) {
 		return
 	}
 	run, err := config.Read(filepath.Join(c.From.Run, "config.json"))
 	if err != nil || len(run.Members) == 0 {
-		return // startFrom says what is wrong with the run
+		return // startFrom reports the error of the run
 	}
 	differ := func(flag, here, there string) {
 		if here != there {
-			bad.Add("--%s: the table is taken from %s, where it is %s, and here %s: give its --%s, or --take %s",
+			bad.Add("--%s: the table is taken from %s, where it is %s, but here %s: give its --%s, or --take %s",
 				flag, c.From.Run, there, here, flag, config.TakeNoPE)
 		}
 	}
@@ -143,14 +143,14 @@ func (c *Config) checkTakenTable(bad *config.Problems) {
 	}
 }
 
-// encoding is the scheme of a configuration with all of its options, and how its learned tables start.
+// encoding is the scheme of a configuration with all its options, and the start of its learned tables.
 type encoding struct {
 	pe.Scheme
 	options pe.Options
 	start   pe.Init
 }
 
-// encoding returns the encoding of a configuration. It fails only where that is not resolved.
+// encoding returns the encoding of a configuration. It fails only if the configuration is not resolved.
 func (c Config) encoding() (e encoding, err error) {
 	if e.Scheme, err = pe.Find(c.PE); err != nil {
 		return e, err
@@ -162,8 +162,8 @@ func (c Config) encoding() (e encoding, err error) {
 	return e, err
 }
 
-// SplitLabel splits a label such as learn-0.2 into an encoding that starts with sigma, and sigma; nil
-// where it is another text.
+// SplitLabel splits a label such as learn-0.2 into an encoding that starts with sigma, and sigma,
+// which is nil for other texts.
 func SplitLabel(label string) (name string, sigma *float64) {
 	if name, v, ok := config.SplitLabel(label); ok {
 		if scheme, err := pe.Find(name); err == nil && scheme.Learned {
@@ -173,8 +173,8 @@ func SplitLabel(label string) (name string, sigma *float64) {
 	return label, nil
 }
 
-// Unused says where a flag has no effect on the encoding of a configuration, such as "on rope, which has
-// no trained parameters"; "" where it has.
+// Unused describes the case in which a flag has no effect on the encoding of a configuration, such
+// as "on rope, which has no trained parameters". It returns "" if the flag has an effect.
 func (c Config) Unused(flag string) string {
 	name, _ := SplitLabel(c.PE)
 	scheme, err := pe.Find(name)
@@ -199,7 +199,7 @@ func (c Config) Unused(flag string) string {
 	return ""
 }
 
-// UnusedSigma returns a note where sigma has no effect on a resolved configuration, or "".
+// UnusedSigma returns a note if sigma has no effect on a resolved configuration, else "".
 func (c Config) UnusedSigma() string {
 	e, err := c.encoding()
 	switch {
@@ -213,15 +213,15 @@ func (c Config) UnusedSigma() string {
 	return ""
 }
 
-// notes returns what a user should read before training: on the data, and on a warm-up that training
-// ends before.
+// notes returns notes for the user before training: on the data, and on a warm-up that is longer
+// than the training.
 func (c Config) notes(t task) []string {
 	notes := t.notes()
 	total := c.TotalSteps(t.stepsPerEpoch())
 	note := func(flag string, warmup int) {
 		if warmup > total {
-			notes = append(notes, fmt.Sprintf("--%s %d: training ends after %s, when the learning rate has risen "+
-				"to %.2g of what was asked", flag, warmup, wording.Count(total, "step"),
+			notes = append(notes, fmt.Sprintf("--%s %d: training ends after %s, when the learning rate has only "+
+				"reached %.2g of its value", flag, warmup, wording.Count(total, "step"),
 				float64(total)/float64(warmup)))
 		}
 	}
@@ -232,8 +232,8 @@ func (c Config) notes(t task) []string {
 	return notes
 }
 
-// criterion returns when a member has fitted: Until, or what the task says. ok is false where there is
-// none.
+// criterion returns the criterion by which a member has fitted: Until, or the task's default. ok is
+// false if there is none.
 func (c Config) criterion() (criterion runlog.Criterion, ok bool) {
 	criterion, err := runlog.ParseCriterion(cmp.Or(c.Until, c.Facts().Criterion))
 	return criterion, err == nil

@@ -12,12 +12,12 @@ import (
 	"torchpe/torchpe"
 )
 
-// ensemble is the model in training with its task's data on the device.
+// ensemble is the model being trained, with its task's data on the device.
 type ensemble struct {
 	config    Config
 	task      task
 	model     *models.Model
-	sized     []*models.Model // its parameters at other positions, of task.otherSizes
+	sized     []*models.Model // the same parameters at the positions of task.otherSizes
 	optimizer *torchpe.Optimizer
 	device    torchpe.Device
 	dtype     torchpe.DType
@@ -27,7 +27,7 @@ type ensemble struct {
 	ownPE     bool   // the encoding's parameters have settings of their own
 	buffers   *stepBuffers
 	graphs    bool      // record steps once and replay them
-	repeat    bool      // keep constants on the CPU too, as a GPU needs it: for tests
+	repeat    bool      // keep constants on the CPU too, as on a GPU; for tests
 	snapshot  *snapshot // as of the last checkpoint; nil before the first
 }
 
@@ -46,7 +46,7 @@ func newEnsemble(c Config, t task) (*ensemble, error) {
 	return e, nil
 }
 
-// emptyEnsemble returns an ensemble whose model can be built, with nothing on its device.
+// emptyEnsemble returns an ensemble whose model can be built, without data on the device.
 func emptyEnsemble(c Config, t task) (e *ensemble, err error) {
 	e = &ensemble{config: c, task: t}
 	if e.device, err = torchpe.ParseDevice(c.Device); err != nil {
@@ -59,7 +59,7 @@ func emptyEnsemble(c Config, t task) (e *ensemble, err error) {
 	return e, err
 }
 
-// allocate makes what lies on the device.
+// allocate creates everything on the device.
 func (e *ensemble) allocate() (err error) {
 	if err := e.buildModels(); err != nil {
 		if outOfMemory(err) || deviceLost(err) {
@@ -122,7 +122,7 @@ func (e *ensemble) newModel() (*models.Model, error) {
 	return models.New(mc)
 }
 
-// orElse returns *own, or fallback where own is nil.
+// orElse returns *own, or fallback if own is nil.
 func orElse[T any](own *T, fallback T) T {
 	if own == nil {
 		return fallback
@@ -157,15 +157,15 @@ func (e *ensemble) members() int { return len(e.seeds) }
 // 2.10 some of them read sizes on the host.
 func recordsDeterministic() bool { return torchpe.LibtorchAtLeast(2, 10) }
 
-// onDevice readies the calling goroutine for the configuration's device: a thread to itself, on a
-// GPU a stream of its own, the precision of products and the form of attention. done undoes it.
+// onDevice prepares the calling goroutine for the configuration's device: a thread of its own, on a
+// GPU a stream of its own, the precision of products and the form of attention. done undoes this.
 func (c Config) onDevice() (done func(), err error) {
 	device, err := torchpe.ParseDevice(c.Device)
 	if err != nil {
 		return nil, err
 	}
 	if c.Attention == "flash" && device != torchpe.CPU && !torchpe.LibtorchAtLeast(2, 6) {
-		return nil, fmt.Errorf("--attention flash needs libtorch 2.6, and this is %s: efficient does not",
+		return nil, fmt.Errorf("--attention flash needs libtorch 2.6, but this is %s: use efficient",
 			torchpe.DescribeSystem().LibtorchRunning)
 	}
 	runtime.LockOSThread()
@@ -187,7 +187,7 @@ func (c Config) onDevice() (done func(), err error) {
 	}
 	return func() {
 		back()
-		// What was valid before is valid now, and turning a setting off cannot fail.
+		// The previous value is valid, and turning a setting off cannot fail.
 		_ = torchpe.SetPrecision(before)
 		_ = torchpe.SetAttentionForm(attention)
 		if c.Deterministic {
@@ -197,8 +197,8 @@ func (c Config) onDevice() (done func(), err error) {
 	}, nil
 }
 
-// worthThread is the least speed-up for which twice the threads are taken: two CPUs that share a
-// core gain nothing.
+// worthThread is the least speed-up for which the number of threads is doubled: two CPUs that share
+// a core gain nothing.
 const worthThread = 1.25
 
 // setThreads sets the number of threads and returns it; 0 stands for the fastest.
@@ -212,8 +212,8 @@ func (e *ensemble) setThreads(n int) (_ int, err error) {
 	return n, nil
 }
 
-// calibrate finds the number of threads for this model's step: it doubles them as long as the step
-// gets faster. The result is stored with the run, so that repeating it computes the same.
+// calibrate finds the number of threads for this model's step: it doubles the number as long as the
+// step becomes faster. The result is stored with the run, so that a repetition computes the same.
 func (e *ensemble) calibrate() (int, error) {
 	if e.device != torchpe.CPU {
 		return 1, nil
@@ -230,7 +230,7 @@ func (e *ensemble) calibrate() (int, error) {
 	return best, err
 }
 
-// timeStep returns the shortest of three steps without active members: no parameter changes.
+// timeStep returns the shortest time of three steps. No member is active, so no parameter changes.
 func (e *ensemble) timeStep(threads int) (time.Duration, error) {
 	torchpe.SetThreads(threads)
 	nothing := newTrainSums(e.members())
@@ -249,7 +249,7 @@ func (e *ensemble) timeStep(threads int) (time.Duration, error) {
 	return shortest, e.buffers.reset(nothing, e.active)
 }
 
-// peakRSSMB returns the most memory this process held at any time, in megabytes.
+// peakRSSMB returns the peak resident memory of this process in megabytes.
 func peakRSSMB() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

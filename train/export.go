@@ -19,22 +19,22 @@ import (
 
 // Exported describes what Export has written.
 type Exported struct {
-	Step           int    `json:"step"` // after which the member's training ended, or stands
+	Step           int    `json:"step"` // last step of the member's training so far
 	PE             string `json:"pe"`
-	Parameters     int    `json:"parameters"`                 // trained ones
-	DivergedAtStep int    `json:"diverged_at_step,omitempty"` // 0 where the member did not diverge
+	Parameters     int    `json:"parameters"`                 // trained parameters
+	DivergedAtStep int    `json:"diverged_at_step,omitempty"` // 0 if the member did not diverge
 	Warning        string `json:"warning,omitempty"`
 }
 
-// Export writes a member of the run in dir, finished or not, for PyTorch to the folder out (see package
-// export). Masked prediction needs its data, which say where the tokens lie.
+// Export writes a member of the run in dir, finished or not, for PyTorch to the folder out (see
+// package export). Masked prediction needs its data, which determine the positions of the tokens.
 func Export(dir string, member int, out string) (x Exported, err error) {
 	c, checkpoint, err := readRun(dir)
 	if err != nil {
 		return x, err
 	}
 	if member < 0 || member >= len(c.Members) {
-		return x, &ConfigError{fmt.Errorf("member %d: %s has the members 0 to %d", member, dir, len(c.Members)-1)}
+		return x, &ConfigError{fmt.Errorf("member %d: %s has members 0 to %d", member, dir, len(c.Members)-1)}
 	}
 	checkpoint.Tensors, err = runlog.MemberParts(checkpoint.Tensors, member, len(c.Members))
 	if err != nil {
@@ -85,8 +85,8 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 	})
 }
 
-// readRun returns the configuration of a run, resolved, and its newest checkpoint; both must be of one
-// configuration. Its attention is one that this version computes.
+// readRun returns the resolved configuration of a run and its newest checkpoint, which must match. If this
+// version does not compute its form of attention, the configuration gets one that it computes.
 func readRun(dir string) (Config, *runlog.Checkpoint, error) {
 	r, err := runlog.Open(dir)
 	if err != nil {
@@ -111,8 +111,7 @@ func readRun(dir string) (Config, *runlog.Checkpoint, error) {
 	return c, checkpoint, err
 }
 
-// stoppedAfter returns the step after which a member stopped because it reached Until; math.MaxInt
-// where it did not.
+// stoppedAfter returns the step after which a member stopped because it reached Until, or math.MaxInt.
 func stoppedAfter(dir string, c Config, member int) (int, error) {
 	criterion, _ := c.criterion()
 	if c.Until == "" {
@@ -130,8 +129,8 @@ func stoppedAfter(dir string, c Config, member int) (int, error) {
 	return math.MaxInt, err
 }
 
-// emptyModel returns the untrained model of a configuration, and the characters of its texts, whose data must
-// have the SHA-256 sum: the characters decide the model's sizes.
+// emptyModel returns the untrained model of a configuration, and the characters of its texts. The
+// characters determine the model's sizes, so the texts must have the SHA-256 sum.
 func emptyModel(c Config, sum string) (m *models.Model, characters string, err error) {
 	newTask := c.maker().read
 	if empty := c.maker().empty; empty != nil {
@@ -145,7 +144,7 @@ func emptyModel(c Config, sum string) (m *models.Model, characters string, err e
 		characters = s.source.characters()
 	}
 	if characters != "" && t.fingerprint() != sum {
-		return nil, "", errors.New("its texts have changed since it was trained: put them back as they were")
+		return nil, "", errors.New("its texts have changed since training: restore them")
 	}
 	e, err := emptyEnsemble(c, t)
 	if err != nil {
@@ -155,10 +154,10 @@ func emptyModel(c Config, sum string) (m *models.Model, characters string, err e
 	return m, characters, err
 }
 
-// Import makes a finished run in dir of the exported folder from. The run has the configuration of the
-// exported member and the weights that the folder has now, measured again on the run's data. How these
-// were trained is not known: the run has as many steps as at its export, and for puzzles the loss and
-// accuracy on all training examples, without dropout.
+// Import creates a finished run in dir from the exported folder from. The run has the configuration
+// of the exported member and the current weights of the folder, measured again on the run's data.
+// How these were trained is unknown: the run has the number of steps at its export, and for puzzles
+// the loss and accuracy on all training examples, without dropout.
 func Import(from, dir string, o Options) (runlog.Result, error) {
 	was, err := export.ReadRun(from)
 	if err != nil {
@@ -174,10 +173,10 @@ func Import(from, dir string, o Options) (runlog.Result, error) {
 		return runlog.Result{}, fmt.Errorf("%s: run.config: %w", filepath.Join(from, export.ConfigFile), err)
 	}
 	if was.DivergedAtStep > 0 || len(c.Members) != 1 {
-		err = fmt.Errorf("run.config has %d members, and an import has one", len(c.Members))
+		err = fmt.Errorf("run.config has %d members, but an import has one", len(c.Members))
 		if was.DivergedAtStep > 0 {
-			err = fmt.Errorf("the model diverged at step %d of its run, and an import would count it as trained: "+
-				"if its weights were trained again since, remove diverged_at_step there", was.DivergedAtStep)
+			err = fmt.Errorf("the model diverged at step %d of its run, but an import would count it as trained: "+
+				"if its weights have been trained again since, remove diverged_at_step there", was.DivergedAtStep)
 		}
 		return runlog.Result{}, &ConfigError{fmt.Errorf("%s: %w", filepath.Join(from, export.ConfigFile), err)}
 	}
@@ -194,8 +193,8 @@ func Import(from, dir string, o Options) (runlog.Result, error) {
 	torchpe.SetThreads(max(1, c.Threads))
 	task, err := newTask(c)
 	if err == nil && was.DataSHA != task.fingerprint() {
-		err = fmt.Errorf("%s was trained on other data (their SHA-256 begins %.12s, that of these %.12s)", from,
-			was.DataSHA, task.fingerprint())
+		err = fmt.Errorf("%s was trained on other data (their SHA-256 begins with %.12s, that of these with %.12s)",
+			from, was.DataSHA, task.fingerprint())
 	}
 	if err != nil {
 		return runlog.Result{}, &DataError{err}
@@ -215,7 +214,7 @@ func Import(from, dir string, o Options) (runlog.Result, error) {
 	return t.measureImported(from, was.Step)
 }
 
-// refuseImport returns an error where a run to be resumed is an import without a result. Earlier versions,
+// refuseImport returns an error if a run to be resumed is an import without a result. Earlier versions,
 // which wrote config.json first, left such runs when they were killed: their weights may be missing.
 func refuseImport(run *runlog.Run) error {
 	envs, err := run.Environments()
@@ -225,8 +224,8 @@ func refuseImport(run *runlog.Run) error {
 	for _, env := range envs {
 		for _, change := range env.Changed {
 			if strings.HasPrefix(change, runlog.ImportedFrom) {
-				return &ConfigError{fmt.Errorf("%s: %s; this import was not finished, and training cannot go on "+
-					"with it: repeat `torchpe import` with --force", run.Dir(), change)}
+				return &ConfigError{fmt.Errorf("%s: %s; this import was not finished, and training cannot "+
+					"continue from it: repeat `torchpe import` with --force", run.Dir(), change)}
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"torchpe/train/runlog"
 )
 
-// startFrom copies the weights of the run that --from names into the model, those that --take names.
+// startFrom copies weights of the run that --from names into the model, as selected by --take.
 func (e *ensemble) startFrom() error {
 	from := e.config.From
 	if from == nil {
@@ -27,7 +27,7 @@ func (e *ensemble) startFrom() error {
 		return fmt.Errorf("--from %s: %w", from.Run, err)
 	}
 	var bad []string
-	left := map[string]bool{} // weights of the run that the model has not taken
+	left := map[string]bool{} // weights of the run that the model has not used
 	for _, name := range c.Names() {
 		if parameter := runlog.ParameterOf(name); parameter != name && from.Takes(isOfEncoding(parameter)) {
 			left[parameter] = true
@@ -53,12 +53,13 @@ func (e *ensemble) startFrom() error {
 			if e.model.Params.Get(parameter).Trainable {
 				into.CopyFrom(x)
 			} else if !slices.Equal(x.Float64s(), into.Float64s()) {
-				bad = append(bad, parameter+": this encoding does not train it, and has other values than that run")
+				bad = append(bad, parameter+": this encoding does not train it, and its "+
+					"values differ from that run's")
 			}
 		})
 	})
 	for parameter := range left {
-		bad = append(bad, parameter+": this model has none")
+		bad = append(bad, parameter+": this model lacks it")
 	}
 	if taken == 0 && bad == nil {
 		bad = append(bad, "neither encoding has parameters to take")
@@ -66,11 +67,11 @@ func (e *ensemble) startFrom() error {
 	if err == nil && bad != nil {
 		slices.Sort(bad)
 		give := "sizes of that run"
-		isComputed := func(b string) bool { return strings.Contains(b, "does not train it, and has other values") }
+		isComputed := func(b string) bool { return strings.Contains(b, "does not train it, and its values differ") }
 		if from.Take == config.TakePE || slices.ContainsFunc(bad, isComputed) {
-			give = "encoding of that run, with its options, --positions and sizes, or --take no-pe"
+			give = "encoding of that run, with its options, --positions and sizes, or give --take no-pe"
 		} else if !slices.ContainsFunc(bad, func(b string) bool { return !strings.Contains(b, ".bias: th") }) {
-			give += "; --attention-bias and --fidelity say which biases attention has"
+			give += "; --attention-bias and --fidelity determine the biases of attention"
 		}
 		if n := len(bad) - 6; n > 0 {
 			bad = append(bad[:6], fmt.Sprintf("and %d more", n))
@@ -81,8 +82,8 @@ func (e *ensemble) startFrom() error {
 	return err
 }
 
-// checkRows returns an error where rows of weights that are taken stand for other tokens, or other characters,
-// than in the run. Runs of earlier versions do not know the characters.
+// checkRows returns an error if rows of the copied weights stand for other tokens, or other
+// characters, than in the run. Runs of earlier versions do not record the characters.
 func (e *ensemble) checkRows(from *config.FromConfig) error {
 	key, here, ofEncoding := e.task.rows()
 	if !from.Takes(ofEncoding) {
@@ -100,9 +101,9 @@ func (e *ensemble) checkRows(from *config.FromConfig) error {
 	if err != nil {
 		return err
 	}
-	separator, cure := "", "give texts of the same characters"
+	separator, cure := "", "give texts with the same characters"
 	if ofEncoding {
-		separator, cure = "\n", "bring the tokens into its order, with its names, or give --take no-pe"
+		separator, cure = "\n", "give the tokens its order and names, or give --take no-pe"
 	}
 	if here == "" || probes.Metadata[key] == "" {
 		return nil
@@ -110,7 +111,7 @@ func (e *ensemble) checkRows(from *config.FromConfig) error {
 	there := strings.Split(probes.Metadata[key], separator)
 	for i, name := range strings.Split(here, separator) {
 		if i < len(there) && there[i] != name {
-			return &ConfigError{fmt.Errorf("row %d of its weights stands for %q, and here for %q: %s", i, there[i],
+			return &ConfigError{fmt.Errorf("row %d of its weights stands for %q, but here for %q: %s", i, there[i],
 				name, cure)}
 		}
 	}
@@ -119,8 +120,8 @@ func (e *ensemble) checkRows(from *config.FromConfig) error {
 
 func isOfEncoding(parameter string) bool { return strings.HasPrefix(parameter, "pe.") }
 
-// readFrom returns the checkpoint of a finished run that is as the configuration knows it, and has one member
-// or as many as are asked for.
+// readFrom returns the checkpoint of a finished run that matches the configuration's record of it.
+// The run must have one member or as many as this one.
 func readFrom(from *config.FromConfig, members int) (*runlog.Checkpoint, error) {
 	r, err := runlog.Open(from.Run)
 	if err != nil {
@@ -128,15 +129,15 @@ func readFrom(from *config.FromConfig, members int) (*runlog.Checkpoint, error) 
 	}
 	defer r.Close()
 	if !r.Complete() {
-		return nil, fmt.Errorf("it has not finished: torchpe train --resume --out %s", from.Run)
+		return nil, fmt.Errorf("it is not finished: torchpe train --resume --out %s", from.Run)
 	}
 	sum, err := config.SumOf(runlog.CheckpointPath(from.Run))
 	if err != nil {
 		return nil, err
 	}
 	if sum != from.SHA256 {
-		return nil, fmt.Errorf("%s has changed: its SHA-256 is %.12s..., and that in the configuration is "+
-			"%.12s...: put it back as it was, or start a new run",
+		return nil, fmt.Errorf("%s has changed: its SHA-256 is %.12s..., but that in the configuration is "+
+			"%.12s...: restore it, or start a new run",
 			filepath.Base(runlog.CheckpointPath(from.Run)), sum, from.SHA256)
 	}
 	c, err := r.LoadCheckpoint()
@@ -154,20 +155,22 @@ func readFrom(from *config.FromConfig, members int) (*runlog.Checkpoint, error) 
 		}
 	}
 	if n := len(steps); err == nil && n > 1 && n != members {
-		err = &ConfigError{fmt.Errorf("it has %d members, and this run %d: give --members %d, or a run of one",
+		err = &ConfigError{fmt.Errorf("it has %d members, but this run has %d: give --members %d, or a "+
+			"run with one",
 			n, members, n)}
 	}
 	return c, err
 }
 
-// valuesFrom returns the values of a tensor for as many members as shape has, of a run with as many or one.
+// valuesFrom returns the values of a tensor for each member of shape, from a run with as many
+// members or one.
 func valuesFrom(c *runlog.Checkpoint, name string, shape []int) ([]float64, error) {
 	t, ok := c.Tensor(name)
 	if !ok {
-		return nil, errors.New("that run has none")
+		return nil, errors.New("that run lacks it")
 	}
 	if len(t.Shape) != len(shape) || !slices.Equal(t.Shape[1:], shape[1:]) {
-		return nil, fmt.Errorf("its shape is %v there, and %v here", t.Shape[1:], shape[1:])
+		return nil, fmt.Errorf("its shape is %v there, but %v here", t.Shape[1:], shape[1:])
 	}
 	values, err := t.Float64s()
 	if t.Shape[0] == 1 {

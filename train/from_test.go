@@ -99,10 +99,10 @@ func TestStartFromOtherRows(t *testing.T) {
 		{text, func(c *Config) {
 			was := string(expect.Must(os.ReadFile(c.Sequence.Text[0])))
 			c.Sequence.Text = []string{expect.File(t, "b.txt", strings.ReplaceAll(was, "c", "x"))}
-		}, config.TakeNoPE, "", "row 2 of its weights stands for \"c\", and here for \"x\": give texts"},
+		}, config.TakeNoPE, "", "row 2 of its weights stands for \"c\", but here for \"x\": give texts"},
 		{table, func(c *Config) {
 			c.Masked.Files = &series.Source{Data: []string{expect.File(t, "b.csv", "a,c,b\n"+rows)}}
-		}, config.TakeAll, config.TakeNoPE, "row 1 of its weights stands for \"b\", and here for \"c\": bring"},
+		}, config.TakeAll, config.TakeNoPE, "row 1 of its weights stands for \"b\", but here for \"c\": give"},
 	} {
 		dir, _ := runTiny(t, test.c)
 		c := test.c
@@ -131,23 +131,23 @@ func TestStartFromRefuses(t *testing.T) {
 		says   []string
 	}{
 		"width": {func(c *Config) { c.DModel = 32 },
-			[]string{"attn.out.bias: its shape is [16] there, and [32] here", "more\ngive the sizes of that run"}},
-		"layers": {func(c *Config) { c.Layers = 1 }, []string{"block1.attn.in.weight: this model has none"}},
+			[]string{"attn.out.bias: its shape is [16] there, but [32] here", "more\ngive the sizes of that run"}},
+		"layers": {func(c *Config) { c.Layers = 1 }, []string{"block1.attn.in.weight: this model lacks it"}},
 		"biases": {func(c *Config) { c.PE = "rope" },
-			[]string{"block0.attn.in.bias: this model has none", "--attention-bias"}},
+			[]string{"block0.attn.in.bias: this model lacks it", "--attention-bias"}},
 		"tables": {func(c *Config) { c.PE, c.From.Take = "learn-2d", config.TakeAll },
-			[]string{"that run has none"}},
+			[]string{"that run lacks it"}},
 		"no tables here": {func(c *Config) { c.PE, c.From.Take = "nope", config.TakePE },
-			[]string{"pe.table: this model has none"}},
+			[]string{"pe.table: this model lacks it"}},
 		"fixed tables": {func(c *Config) { c.PE, c.From.Take = "random", config.TakePE },
 			[]string{"pe.table: this encoding does not train it"}},
 		"another sigma": {func(c *Config) { c.Members[1].Sigma, c.From.Take = new(3.), config.TakePE },
-			[]string{"--sigma: the table is taken from ", "where it is 1, and here 3: give its --sigma"}},
+			[]string{"--sigma: the table is taken from ", "where it is 1, but here 3: give its --sigma"}},
 		"another start": {func(c *Config) { c.PEInit, c.From.Take = "zeros", config.TakeAll },
-			[]string{"--pe-init: the table is taken from ", "where it is normal, and here zeros: give its --pe-init"}},
+			[]string{"--pe-init: the table is taken from ", "where it is normal, but here zeros: give its "}},
 		"members": {func(c *Config) {
 			c.Members = append(c.Members, Member{Seed: 11, LR: 1e-3, Sigma: new(1.)})
-		}, []string{"it has 2 members, and this run 3: give --members 2"}},
+		}, []string{"it has 2 members, but this run has 3: give --members 2"}},
 		"changed": {func(c *Config) { c.From.SHA256 = strings.Repeat("0", 64) },
 			[]string{"has changed", "000000000000..."}},
 		"no run": {func(c *Config) { c.From.Run = filepath.Join(dir, "none") }, []string{"no such file"}},
@@ -164,5 +164,5 @@ func TestStartFromRefuses(t *testing.T) {
 	c.From = &config.FromConfig{Run: dir, Take: config.TakeNoPE}
 	expect.NoError(t, os.Remove(filepath.Join(dir, "result.json")))
 	_, err := Run(t.Context(), c, filepath.Join(t.TempDir(), "run"), Options{})
-	expect.Error(t, err, "it has not finished")
+	expect.Error(t, err, "it is not finished")
 }

@@ -150,7 +150,7 @@ func TestRefusedLearning(t *testing.T) {
 	for says, change := range map[string]func(*Config){
 		"--pe-init zeros: it has no learned table":    func(c *Config) { c.PE, c.PEInit = "rope", "zeros" },
 		"is not one of normal, uniform":               func(c *Config) { c.PEInit = "gauss" },
-		"only the sinusoids have one":                 func(c *Config) { c.PEInitScale = "sigma" },
+		"only sinusoids have a scale":                 func(c *Config) { c.PEInitScale = "sigma" },
 		"--pe-dropout: 2d-fixed has no learned table": func(c *Config) { c.PE, c.PEDropout = "2d-fixed", 0.1 },
 		"nope has no trained parameters":              func(c *Config) { c.PE, c.PEWarmupSteps = "nope", new(3) },
 		"rope has no trained parameters": func(c *Config) {
@@ -158,17 +158,19 @@ func TestRefusedLearning(t *testing.T) {
 				c.Members[1].PELR = "rope", new(1e-4)
 		},
 		"--pe-lr: -1 (member 0)": func(c *Config) { c.Members[0].PELR = new(-1.0) },
-		"--sigma: learn is initialised with sigma, and member 1 has none": func(c *Config) {
+		"--sigma: learn is initialised with sigma, but member 1 has none": func(c *Config) {
 			c.Members[1].Sigma = nil
 		},
 		"--pe-weight-decay: NaN (member 1)": func(c *Config) {
 			c.Members[1].PEWeightDecay = new(math.NaN())
 		},
-		"--pe-dropout: 1 is not in [0, 1)":               func(c *Config) { c.PEDropout = 1 },
-		"--pe-warmup-steps: -1 is less than 0":           func(c *Config) { c.PEWarmupSteps = new(-1) },
-		"--init-scale: 0 is not in (0, 1e6]":             func(c *Config) { c.InitScale = new(0.0) },
-		"--pe-init: \"low-rank\": a rank of at least 1":  func(c *Config) { c.PEInit = "low-rank" },
-		"--pe-init: \"matched:x\": the name of a scheme": func(c *Config) { c.PEInit = "matched:x" },
+		"--pe-dropout: 1 is not in [0, 1)":                      func(c *Config) { c.PEDropout = 1 },
+		"--pe-warmup-steps: -1 is less than 0":                  func(c *Config) { c.PEWarmupSteps = new(-1) },
+		"--init-scale: 0 is not in (0, 1e6]":                    func(c *Config) { c.InitScale = new(0.0) },
+		"--pe-init: \"low-rank\": after the colon comes a rank": func(c *Config) { c.PEInit = "low-rank" },
+		"--pe-init: \"matched:x\": after the colon comes the name": func(c *Config) {
+			c.PEInit = "matched:x"
+		},
 	} {
 		c := tiny(t, "learn")
 		change(&c)

@@ -13,7 +13,7 @@ import (
 	"torchpe/train/runlog"
 )
 
-// lstTask answers Latin-square puzzles: cross-entropy of the answer at the read-out's token.
+// lstTask solves Latin-square puzzles. Its loss is the cross-entropy of the answer at the read-out token.
 type lstTask struct {
 	taskDefaults
 	splits
@@ -21,7 +21,7 @@ type lstTask struct {
 	order   epochCache[[][]int64] // [E][n]
 	symbols epochCache[[][]int64] // permuted: see epochPermutations
 
-	// Measured with the probes, zero before.
+	// Measured with the probes; zero before.
 	noisy   robustness
 	tangent []float64  // [E] alignment of the tangent kernel
 	atEnd   []accuracy // of sizes
@@ -44,7 +44,7 @@ func init() {
 	}
 }
 
-// newLSTTask returns a task whose cells lie on their grid, unless a file says otherwise.
+// newLSTTask returns a task whose cells lie on their grid, unless a file gives other positions.
 func newLSTTask(c Config, s splits) (*lstTask, error) {
 	t := &lstTask{config: c, splits: s}
 	var err error
@@ -71,12 +71,13 @@ func (t *lstTask) notes() []string {
 		}
 	}
 	if wrong > 0 {
-		notes = append(notes, fmt.Sprintf("conditions: %d of %d validation puzzles claim another than the rules give; "+
-			"accuracies by condition follow the file. torchpe data lst check lists them", wrong, t.validation.n))
+		notes = append(notes, fmt.Sprintf("conditions: %d of %d validation puzzles state another one than the "+
+			"rules give; accuracies by condition follow the file. torchpe data lst check lists them",
+			wrong, t.validation.n))
 	}
 	if batch, n := t.config.Batch, t.train.n; batch > n {
 		notes = append(notes,
-			fmt.Sprintf("batch: %d is more than the %d training puzzles; each step takes all of them", batch, n))
+			fmt.Sprintf("batch: %d is more than the %d training puzzles; each step uses all of them", batch, n))
 	}
 	return notes
 }
@@ -100,7 +101,7 @@ func (t *lstTask) moveToDevice(e *ensemble) {
 	}
 }
 
-// stepsPerEpoch counts the batches of an epoch; the last may be smaller.
+// stepsPerEpoch returns the number of batches of an epoch; the last may be smaller.
 func (t *lstTask) stepsPerEpoch() int {
 	return (t.train.n + t.config.Batch - 1) / t.config.Batch
 }
@@ -145,7 +146,7 @@ type lstBatch struct {
 	target torchpe.Tensor
 }
 
-// gather returns in s the batch of the examples at index (int64 [E,B]).
+// gather returns, in s, the batch of the examples at index (int64 [E,B]).
 func (t *lstTask) gather(e *ensemble, s *torchpe.Scope, from examples, index torchpe.Tensor) lstBatch {
 	shape := index.Shape()
 	flat := index.In(s).Reshape(-1)
@@ -208,7 +209,7 @@ func (t *lstTask) completeResult(r *runlog.Result) {
 	}
 }
 
-// trainingSums returns those over all training puzzles.
+// trainingSums returns the sums over all training puzzles.
 func (t *lstTask) trainingSums(e *ensemble) (trainSums, error) {
 	return t.sums(e, t.train)
 }
@@ -229,8 +230,8 @@ func (t *lstTask) otherSizes() (all []size) {
 	return all
 }
 
-// epochPermutations returns, for each example of an epoch in order, the token that each of its tokens
-// becomes, then the class that each symbol becomes: [E][n ((side+2)+side)]. It is a function of the
+// epochPermutations returns, for each example of an epoch in order, the new token of each of its
+// tokens, then the new class of each symbol: [E][n ((side+2)+side)]. It depends only on the
 // member's seed and the epoch.
 func (t *lstTask) epochPermutations(e *ensemble, epoch int) [][]int64 {
 	return t.symbols.get(epoch, func() [][]int64 {
@@ -255,8 +256,8 @@ func (t *lstTask) epochPermutations(e *ensemble, epoch int) [][]int64 {
 // permutationWidth returns the number of tokens and classes in a puzzle's permutation.
 func (t *lstTask) permutationWidth() int { return 2*t.config.Side() + 2 }
 
-// permutationInput returns the permutations of the n examples of a step that starts at place at of an epoch:
-// [E,n,(side+2)+side]. It is nil where symbols are not permuted.
+// permutationInput returns the permutations of n examples of an epoch, from example number at:
+// [E,n,(side+2)+side]. It is nil if symbols are not permuted.
 func (t *lstTask) permutationInput(e *ensemble, epoch, at, n int) []hostArray {
 	if !t.config.Renames() {
 		return nil

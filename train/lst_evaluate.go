@@ -15,14 +15,14 @@ import (
 	"torchpe/train/runlog"
 )
 
-// maxEvaluationBatch bounds the examples of a forward pass of an evaluation.
+// maxEvaluationBatch is the largest number of examples of a forward pass in an evaluation.
 const maxEvaluationBatch = 256
 
 // accuracy is the share of correct answers of each member on one split.
 type accuracy struct {
 	overall     []float64                   // [E]
 	byCondition []map[lst.Condition]float64 // [E]
-	byLines     []map[int]float64           // [E], empty where examples.lines is nil
+	byLines     []map[int]float64           // [E], empty if examples.lines is nil
 	predicted   []int64                     // [E,n] classes
 }
 
@@ -51,7 +51,7 @@ func (t *lstTask) evaluate(e *ensemble, r examples) (accuracy, error) {
 	return a, nil
 }
 
-// sums returns the sums of losses and right answers over a split.
+// sums returns the sums of losses and correct answers over a split.
 func (t *lstTask) sums(e *ensemble, r examples) (trainSums, error) {
 	sums := newTrainSums(e.members())
 	sums.examples = float64(r.n)
@@ -67,7 +67,7 @@ func (t *lstTask) sums(e *ensemble, r examples) (trainSums, error) {
 	return sums, err
 }
 
-// shareBy returns the share of correct examples, by a kind of each example.
+// shareBy returns the share of correct examples, by kind.
 func shareBy[Kind comparable](kinds []Kind, correct []bool) map[Kind]float64 {
 	shares, count := map[Kind]float64{}, map[Kind]float64{}
 	for i, k := range kinds {
@@ -82,12 +82,12 @@ func shareBy[Kind comparable](kinds []Kind, correct []bool) map[Kind]float64 {
 	return shares
 }
 
-// piece is the examples of one forward pass: n of them, the first of which has number from.
+// piece is the examples of one forward pass: n examples from number from.
 type piece struct{ from, n int }
 
-// forward runs all examples of a split through the model, piece by piece, with all members on the
-// same examples. use gets the logits [E,n,C] of a piece, and the intermediates that are traced; what it
-// needs later it must copy.
+// forward runs all examples of a split through the model in pieces, with the same examples for all
+// members. use gets the logits [E,n,C] of a piece and the traced intermediates; it must copy what
+// it needs later.
 func (t *lstTask) forward(e *ensemble, r examples,
 	use func(p piece, logits torchpe.Tensor, trace *models.Trace), traced ...string) error {
 	return e.inPieces(r.n, maxEvaluationBatch, func(s *torchpe.Scope, from, n int) {
@@ -97,8 +97,8 @@ func (t *lstTask) forward(e *ensemble, r examples,
 	})
 }
 
-// inPieces calls f for pieces of at most size of n examples: each has its first number, its count and a
-// scope of its own.
+// inPieces splits n examples into pieces of at most size and calls f for each with its first
+// number, its count and a scope of its own.
 func (e *ensemble) inPieces(n, size int, f func(s *torchpe.Scope, from, n int)) error {
 	return torchpe.Catch(func() {
 		for from := 0; from < n; from += size {
@@ -107,18 +107,18 @@ func (e *ensemble) inPieces(n, size int, f func(s *torchpe.Scope, from, n int)) 
 	})
 }
 
-// seedEvaluation seeds the random draws of an evaluation in s, with a step that training never has. They are
-// the same after each step, so that a member that has stopped gives the answers of its last record.
+// seedEvaluation seeds the random draws of an evaluation in s with a step that training never uses.
+// They are the same after each step, so that a stopped member gives the answers of its last record.
 func (e *ensemble) seedEvaluation(s *torchpe.Scope) { s.Seed(e.seeds, -1) }
 
-// inScope calls f with a scope without gradients, which it closes.
+// inScope calls f with a scope without gradients, and closes the scope.
 func (e *ensemble) inScope(f func(s *torchpe.Scope)) {
 	s := e.resident.ChildNoGrad()
 	defer s.Close()
 	f(s)
 }
 
-// newTrace returns a trace of these intermediates, nil for none.
+// newTrace returns a trace of the named intermediates; nil if there are none.
 func newTrace(names []string) *models.Trace {
 	if names == nil {
 		return nil
@@ -140,9 +140,9 @@ func (t *lstTask) evaluationBatch(e *ensemble, s *torchpe.Scope, r examples, p p
 	return b
 }
 
-// robustness counts the validation puzzles that each member answers correctly with noise a z on its
-// token embeddings, z ~ N(0,1) for each token and dimension on its own. All amplitudes a of a
-// repeat share z, so curves over a are smooth.
+// robustness counts the validation puzzles that each member answers correctly with noise a z added
+// to its token embeddings, z ~ N(0,1), independent for each token and dimension. All amplitudes a
+// of a repeat share z, so that curves over a are smooth.
 type robustness struct {
 	amplitudes       []float64 // [A]
 	members, repeats int       // E, R
@@ -150,9 +150,9 @@ type robustness struct {
 	correct          []float64 // [E,A,R]
 }
 
-// standardNoise returns the z of a repeat for a piece of the validation split, [E,n,N,D] in s: a function
-// of the member's seed, the repeat and the puzzle. It is drawn in Go as float32, so that it is the same on
-// every device and in both precisions.
+// standardNoise returns the z of a repeat for a piece of the validation split, [E,n,N,D] in s. It
+// depends only on the member's seed, the repeat and the puzzle. It is drawn in Go as float32, so
+// that it is the same on all devices and in both precisions.
 func (t *lstTask) standardNoise(e *ensemble, s *torchpe.Scope, p piece, repeat int) torchpe.Tensor {
 	c := e.model.Config
 	tokens := c.Positions.Tokens()
@@ -168,7 +168,7 @@ func (t *lstTask) standardNoise(e *ensemble, s *torchpe.Scope, p piece, repeat i
 	return torchpe.Of(s, e.device, z, e.members(), p.n, tokens, c.DModel).To(c.DType, e.device)
 }
 
-// robustness measures the validation split. Dropout of fixed PEs and drawn positions are as in
+// robustness measures the validation split. Dropout of fixed PEs and drawn positions are those of
 // evaluate, so that amplitude 0 gives its accuracy.
 func (t *lstTask) robustness(e *ensemble, amplitudes []float64, repeats int) (robustness, error) {
 	r := t.validation
@@ -190,7 +190,7 @@ func (t *lstTask) robustness(e *ensemble, amplitudes []float64, repeats int) (ro
 	return x, err
 }
 
-// countCorrect counts correct validation answers with noise [E,n,N,D] on the embeddings: [E].
+// countCorrect returns [E], the number of correct validation answers with noise [E,n,N,D] on the embeddings.
 func (t *lstTask) countCorrect(
 	e *ensemble, outer *torchpe.Scope, p piece, noise torchpe.Tensor) []float64 {
 	s := outer.Child()
@@ -200,18 +200,18 @@ func (t *lstTask) countCorrect(
 	return torchpe.CountCorrect(e.model.Forward(s, b.Input, nil), b.target).Float64s()
 }
 
-// accuracies returns a member's accuracies [R] at the amplitude of that index, and their mean.
+// accuracies returns a member's accuracies [R] at the amplitude with this index, and their mean.
 func (x robustness) accuracies(member, amplitude int) (each []float64, mean float64) {
 	from := (member*len(x.amplitudes) + amplitude) * x.repeats
 	correct := 0.0
 	for _, n := range x.correct[from : from+x.repeats] {
 		each, correct = append(each, n/float64(x.puzzles)), correct+n
 	}
-	// A mean of counts: without noise it equals the accuracy of one repeat to the bit.
+	// The mean is one of counts: without noise it equals the accuracy of one repeat exactly.
 	return each, correct / float64(x.puzzles*x.repeats)
 }
 
-// byAmplitude returns a member's mean accuracies; nil where nothing was measured.
+// byAmplitude returns a member's mean accuracies, or nil if nothing was measured.
 func (x robustness) byAmplitude(member int) map[string]float64 {
 	if len(x.amplitudes) == 0 {
 		return nil
@@ -223,8 +223,8 @@ func (x robustness) byAmplitude(member int) map[string]float64 {
 	return means
 }
 
-// addTensors adds noise/amplitude [A] and noise/accuracy [E,A,R]. As in all probes, members that
-// diverged are measured with the weights of their last checkpoint.
+// addTensors adds noise/amplitude [A] and noise/accuracy [E,A,R]. As in all probes, diverged
+// members are measured with the weights of their last checkpoint.
 func (x robustness) addTensors(out *tensorList) {
 	var all []float64
 	for m := range x.members {
@@ -239,8 +239,8 @@ func (x robustness) addTensors(out *tensorList) {
 
 // probes returns the PE tables pe/<layer> [E,N,D], the attention maps attention/<layer> [E,n,H,N,N]
 // on the n validation puzzles, the predicted classes prediction/<split> [E,n], also for
-// prediction/tokens<N>, the right ones target/<split> [n] where symbols are renamed or sizes generated, and
-// validation accuracies with noise (see robustness.addTensors).
+// prediction/tokens<N>, the correct classes target/<split> [n] if symbols are renamed or sizes
+// generated, and validation accuracies with noise (see robustness.addTensors).
 func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error) {
 	var out tensorList
 	if err := t.addIntermediates(&out, e); err != nil {
@@ -248,7 +248,7 @@ func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[strin
 	}
 	addPrediction := func(r examples, a accuracy) {
 		addTensor(&out, "prediction/"+r.name, []int{e.members(), r.n}, a.predicted)
-		if t.config.Renames() || t.sizes != nil { // no file has them
+		if t.config.Renames() || t.sizes != nil { // not in any file
 			addTensor(&out, runlog.TargetProbes+r.name, []int{r.n}, r.target)
 		}
 	}
@@ -309,11 +309,11 @@ func (t *lstTask) addIntermediates(out *tensorList, e *ensemble) error {
 type probe struct {
 	shape     []int
 	members   int
-	perSample int // elements of one sample of one member; 0 for what all samples share
+	perSample int // elements of one sample of one member; 0 if all samples share them
 	values    []float32
 }
 
-// newProbe allocates an intermediate of n samples that has the given shape in one piece.
+// newProbe allocates an intermediate of n samples, which has this shape for one piece.
 func newProbe(name string, shape []int, members, n int) *probe {
 	if strings.HasPrefix(name, "pe/") && len(shape) == 3 { // [E,N,D]: the same for all samples
 		return &probe{shape: shape, members: members}
@@ -327,7 +327,7 @@ func newProbe(name string, shape []int, members, n int) *probe {
 	return p
 }
 
-// put stores samples from...from+n.
+// put stores samples from to from+n-1.
 func (p *probe) put(from, n int, values []float32) {
 	if p.perSample == 0 {
 		p.values = values
@@ -339,7 +339,7 @@ func (p *probe) put(from, n int, values []float32) {
 	}
 }
 
-// outputs are those of a model for some examples: of gives f(x_i) [E,classes] of all members in s.
+// outputs are a model's outputs for some examples: of returns f(x_i) [E,classes] of all members in s.
 type outputs struct {
 	examples, classes int
 	of                func(s *torchpe.Scope, i int) torchpe.Tensor
@@ -349,11 +349,11 @@ type outputs struct {
 //
 //	K[i,j] = sum over outputs c of <df_c(x_i)/dw, df_c(x_j)/dw>
 //
-// of n examples, [E][n*n], from the model's outputs, computed in children of within. The gradients of
-// ps are 0 afterwards.
+// of n examples, [E][n*n], from the model's outputs, computed in children of within. It leaves the
+// gradients of ps at 0.
 //
 // Source: Jacot et al. 2018, "Neural tangent kernel", equation of section 4, traced over outputs.
-// It takes n*C backward passes and the memory of n gradients.
+// It needs n*C backward passes and the memory of n gradients.
 func tangentKernels(within *torchpe.Scope, ps *torchpe.ParamSet, f outputs) (kernels [][]float64, err error) {
 	n := f.examples
 	kernels = make([][]float64, ps.Members)
@@ -371,7 +371,7 @@ func tangentKernels(within *torchpe.Scope, ps *torchpe.ParamSet, f outputs) (ker
 					s := within.Child()
 					func() {
 						defer s.Close()
-						f.of(s, i).Select(1, k).Sum().Backward() // members share nothing
+						f.of(s, i).Select(1, k).Sum().Backward() // members are independent
 					}()
 					gradients.Select(1, i).CopyFrom(ps.Grads(all))
 				}
@@ -388,7 +388,13 @@ func tangentKernels(within *torchpe.Scope, ps *torchpe.ParamSet, f outputs) (ker
 	return kernels, err
 }
 
-// alignment returns the cosine <a, b> / (||a|| ||b||) of two kernels. Lazy training leaves it at 1.
+// alignment returns the cosine <a, b> / (
+//
+// a
+//
+// b
+//
+// ) of two kernels. In lazy training it stays at 1.
 func alignment(a, b []float64) float64 { return dot(a, b) / math.Sqrt(dot(a, a)*dot(b, b)) }
 
 func dot(a, b []float64) (sum float64) {
@@ -398,8 +404,8 @@ func dot(a, b []float64) (sum float64) {
 	return sum
 }
 
-// tangentAlignments returns [E] the alignment of each member's tangent kernel on training puzzles,
-// evenly spaced, with that of the model before its first step.
+// tangentAlignments returns [E], the alignment of each member's tangent kernel with that of the
+// model before its first step, on evenly spaced training puzzles.
 func (t *lstTask) tangentAlignments(e *ensemble) ([]float64, error) {
 	start, err := e.newModel()
 	if err != nil {

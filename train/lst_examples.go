@@ -50,7 +50,7 @@ type splits struct {
 	fingerprint            string     // SHA-256 over all of it
 }
 
-// all returns the splits, that of training first.
+// all returns the splits, training first.
 func (s *splits) all() []*examples {
 	all := []*examples{&s.train, &s.iid, &s.validation}
 	for i := range s.sizes {
@@ -104,8 +104,8 @@ func loadPuzzles(c Config) (splits, error) {
 	return s, nil
 }
 
-// defaultPuzzles is [lst.Default], which takes a second, once for each side and seed of a process: a worker
-// trains many tasks.
+// defaultPuzzles is [lst.Default], which takes a second, cached by side and seed: a worker trains
+// many tasks.
 func defaultPuzzles(side int, seed uint64) (lst.Dataset, error) {
 	generate, _ := defaults.LoadOrStore([2]uint64{uint64(side), seed}, sync.OnceValues(
 		func() (lst.Dataset, error) { return lst.Default(side, seed) }))
@@ -114,23 +114,24 @@ func defaultPuzzles(side int, seed uint64) (lst.Dataset, error) {
 
 var defaults sync.Map // by side and seed
 
-// ofSide returns an error unless all puzzles have a side.
+// ofSide returns an error unless all puzzles have this side.
 func ofSide(side int, all []lst.Puzzle) error {
 	for _, p := range all {
 		if own := p.Cells.Side(); own != side {
-			return fmt.Errorf("lst: puzzle %s has side %d, and --lst-side is %d: give the side of the files",
+			return fmt.Errorf("lst: puzzle %s has side %d, but --lst-side is %d: give the side of the files",
 				p.Cells, own, side)
 		}
 	}
 	return nil
 }
 
-// sizePuzzles is the number of puzzles of each size in Config.EvalTokens, the same as of validation
-// puzzles.
+// sizePuzzles is the number of puzzles of each size in Config.EvalTokens, the same as the number of
+// validation puzzles.
 const sizePuzzles = 108
 
-// addSizes generates the puzzles of Config.EvalTokens, and gives all puzzles the tokens that the model
-// knows: held-out puzzles once, training puzzles here if symbols are not renamed, else anew in each epoch.
+// addSizes generates the puzzles of Config.EvalTokens, and assigns the model's tokens to all
+// puzzles: to held-out puzzles once, and to training puzzles here if symbols are not renamed, else
+// anew in each epoch.
 func (s *splits) addSizes(c Config) error {
 	for _, tokens := range c.EvalTokens {
 		side, err := lst.SideOf(tokens)
@@ -159,8 +160,8 @@ func (s *splits) addSizes(c Config) error {
 	return nil
 }
 
-// permute renames the symbols of each puzzle to symbols of the model, with another permutation for each
-// puzzle. Without rng the symbols stay.
+// permute renames the symbols of each puzzle to symbols of the model, with a separate permutation
+// for each puzzle. Without rng the symbols stay.
 func (x *examples) permute(symbols int, rng *rand.Rand) {
 	for i, p := range x.puzzles {
 		permuted := make([]int64, p.Cells.Side()+2)
@@ -173,9 +174,9 @@ func (x *examples) permute(symbols int, rng *rand.Rand) {
 	}
 }
 
-// drawPermutation draws the model's tokens for the tokens 0 (blank), 1 to side (symbols) and side+1
-// (probe) of a puzzle. The blank stays 0 and the probe becomes symbols+1. The symbols become different
-// ones of the model's; all choices and orders are equally likely. Without rng the symbols stay.
+// drawPermutation draws the model's tokens for the tokens 0 (blank), 1 to side (symbols) and side+1 (probe)
+// of a puzzle. The blank stays 0 and the probe becomes symbols+1. The symbols become distinct symbols of the
+// model; all choices and orders are equally likely. Without rng the symbols stay.
 func drawPermutation(rng *rand.Rand, permuted []int64, symbols int) {
 	side := len(permuted) - 2
 	all := make([]int64, symbols)

@@ -31,7 +31,7 @@ type maskedTask struct {
 	batch     int
 	table     masked.Table
 	data      *runlog.DataSummary
-	split     masked.Split // Test has the frames that are measured
+	split     masked.Split // Test has only the measured frames
 	digest    string
 	train     masked.Masking
 	tests     []testSet      // by mask level
@@ -40,8 +40,8 @@ type maskedTask struct {
 	positions pe.Positions
 	start     [][]float64 // coordinates of Init
 
-	subjects       []string // by group of the table; nil where it has none
-	positionsGiven bool     // positions are of a file, not the line that tokens lie on otherwise
+	subjects       []string // by group of the table; nil if it has none
+	positionsGiven bool     // positions are from a file, not the default line
 }
 
 func init() {
@@ -52,7 +52,7 @@ func init() {
 	}
 }
 
-// testSet is the held-out frames under the fixed masks of one level.
+// testSet is the held-out frames with the fixed masks of one level.
 type testSet struct {
 	level     float64
 	masks     []bool // [n,N]
@@ -72,8 +72,8 @@ func (t *maskedTask) configureModel(c *models.Config) {
 
 func (t *maskedTask) stepsPerEpoch() int { return (len(t.split.Train) + t.batch - 1) / t.batch }
 
-// moveToDevice puts the table, which may have 690 MB, on the device: a CPU uses it where it is, unless as
-// float64, and else it is freed on the host.
+// moveToDevice moves the table, which may have 690 MB, to the device. A CPU uses it in place,
+// except as float64; otherwise the host's copy is freed.
 func (t *maskedTask) moveToDevice(e *ensemble) {
 	onHost := func(s *torchpe.Scope) torchpe.Tensor {
 		return torchpe.Share(s, t.table.X, t.table.Frames, t.table.Tokens)
@@ -111,7 +111,7 @@ func (t *maskedTask) inputs(e *ensemble, step int) stepInputs {
 	return stepInputs{examples: t.batch, arrays: arrays}
 }
 
-// arrays returns frames [E*B] of the table and masks [E*B,N] as inputs. Where all samples have the
+// arrays returns frames [E*B] of the table and masks [E*B,N] as inputs. If all samples have the
 // same number M of masked tokens, "read" [E,B,M] lists these.
 func (t *maskedTask) arrays(members int, frames []int64, masks []bool) []hostArray {
 	n, samples := t.table.Tokens, len(frames)/members
@@ -137,7 +137,7 @@ func (t *maskedTask) loss(e *ensemble, s *torchpe.Scope, in deviceInputs) stepLo
 type maskedBatch struct {
 	models.Input
 	target torchpe.Tensor // [E,B,M]
-	weight torchpe.Tensor // [E,B,M], 1 where the token is masked; the zero Tensor where all of them are
+	weight torchpe.Tensor // [E,B,M], 1 for masked tokens; the zero Tensor if all are masked
 }
 
 // gather returns the batch of inputs from arrays. With "read", only masked tokens are predicted.
@@ -154,8 +154,8 @@ func (t *maskedTask) gather(e *ensemble, s *torchpe.Scope, in deviceInputs) mask
 	return b
 }
 
-// maskedTokens returns [E,B,M] the masked tokens of each sample of masks [E,B,tokens], ascending,
-// or nil where their number M differs between samples.
+// maskedTokens returns the masked tokens [E,B,M] of each sample of masks [E,B,tokens], ascending,
+// or nil if their number M differs between samples.
 func maskedTokens(masks []bool, members, tokens int) []int64 {
 	m := 0
 	for _, hidden := range masks[:tokens] {
@@ -173,7 +173,7 @@ func maskedTokens(masks []bool, members, tokens int) []int64 {
 		for ; len(rows) > 0; rows, into = rows[tokens:], into[m:] {
 			n := 0
 			for i, hidden := range rows[:tokens] {
-				row[n] = int64(i) // overwritten next unless it is hidden: saves a branch
+				row[n] = int64(i) // overwritten next unless masked: saves a branch
 				next := 0
 				if hidden {
 					next = 1
@@ -194,7 +194,7 @@ func maskedTokens(masks []bool, members, tokens int) []int64 {
 }
 
 // squares returns the sum of squared errors [E] over masked tokens and their number [E], which is
-// the zero Tensor where every predicted token is masked.
+// the zero Tensor if every predicted token is masked.
 func (b maskedBatch) squares(predicted torchpe.Tensor) (sum, count torchpe.Tensor) {
 	each := predicted.Sub(b.target).Square()
 	if !b.weight.Defined() {
@@ -238,15 +238,15 @@ func (t *maskedTask) notes() []string {
 	notes := dataNotes(t.data)
 	if n := len(t.split.Train); t.batch > n {
 		notes = append(notes,
-			fmt.Sprintf("batch: %d is more than the %d training frames; a step takes some more than once",
+			fmt.Sprintf("batch: %d is more than the %d training frames; a step uses some more than once",
 				t.batch, n))
 	}
 	if slices.ContainsFunc(slices.Concat(t.table.Names, t.table.ModuleNames, t.subjects), tooLong) {
-		notes = append(notes, fmt.Sprintf("names: reports show the first %d letters, and the place, of longer ones",
+		notes = append(notes, fmt.Sprintf("names: reports shorten longer ones to %d letters and the place",
 			longestName))
 	}
 	if t.config.ZScore && t.split.TestGroups == nil {
-		notes = append(notes, "z-scores: mean and SD are of each whole run, its held-out time points included")
+		notes = append(notes, "z-scores: mean and SD are those of each whole run, including held-out time points")
 	}
 	levels := append([]float64{t.train.Level}, t.config.TestLevels...)
 	slices.Sort(levels)
@@ -256,16 +256,16 @@ func (t *maskedTask) notes() []string {
 		share := m.Share(t.table.Tokens)
 		switch isOther := math.Abs(share-level) > 0.04; {
 		case isOther && m.Exact:
-			other = append(other, fmt.Sprintf("%g hides %d", level, m.Count(t.table.Tokens)))
+			other = append(other, fmt.Sprintf("%g masks %d", level, m.Count(t.table.Tokens)))
 		case isOther: // samples with none or all masked are drawn again
-			other = append(other, fmt.Sprintf("%g hides %.0f %% on average", level, 100*share))
+			other = append(other, fmt.Sprintf("%g masks %.0f %% on average", level, 100*share))
 		}
 	}
 	if other != nil {
 		notes = append(notes, fmt.Sprintf("masks of %d tokens: %s", t.table.Tokens, strings.Join(other, ", ")))
 	}
 	if n := len(t.split.Test); n < 10 {
-		notes = append(notes, fmt.Sprintf("held out: errors are of %d frames and say little; hold out more", n))
+		notes = append(notes, fmt.Sprintf("held out: only %d frames, so errors are uncertain; hold out more", n))
 	}
 	return notes
 }
@@ -280,11 +280,11 @@ func (t *maskedTask) completeResult(r *runlog.Result) {
 	}
 }
 
-// newMaskedTask makes or reads data, splits them, and measures the baselines.
+// newMaskedTask generates or reads data, splits them, and measures the baselines.
 func newMaskedTask(c Config) (*maskedTask, error) {
 	t := &maskedTask{config: *c.Masked, batch: c.Batch}
 	t.train = masked.Masking{Level: c.Masked.Level, Exact: c.Masked.Draw == config.ExactMask}
-	// Go would keep as much garbage of the readers as the table has numbers, and then for a while.
+	// By default, Go would keep as much garbage of the readers as the table is large.
 	before := debug.SetGCPercent(10)
 	s, err := readSource(&t.config, c)
 	debug.SetGCPercent(before)
@@ -309,7 +309,7 @@ func newMaskedTask(c Config) (*maskedTask, error) {
 		return nil, err
 	}
 	if n := len(t.split.Train); n < 2 {
-		return nil, fmt.Errorf("data: %s is left to train on, of %s: give more, or hold out less",
+		return nil, fmt.Errorf("data: only %s of %s left for training: give more, or hold out less",
 			wording.Count(n, "frame"), wording.Count(t.table.Frames, "frame"))
 	}
 	baselines, err := masked.Fit(t.table, t.split.Train, masked.DefaultRidge)
@@ -329,8 +329,9 @@ func newMaskedTask(c Config) (*maskedTask, error) {
 	return t, t.prepareTests(c.DataSeed, baselines)
 }
 
-// connectivityModularity returns the modularity of the correlations between tokens over training frames,
-// negative ones as 0; nil where no modules are known, a token is constant, or no two tokens correlate.
+// connectivityModularity returns the modularity of the correlations between tokens over training
+// frames, with negative ones set to 0. It is nil if modules are unknown, a token is constant, or no
+// two tokens correlate.
 func connectivityModularity(b *masked.Baselines, modules []int) (*float64, error) {
 	if modules == nil {
 		return nil, nil
@@ -349,7 +350,7 @@ func connectivityModularity(b *masked.Baselines, modules []int) (*float64, error
 	return &score.Modularity, nil
 }
 
-// checkMasks returns an error where a level cannot be drawn for the number of tokens.
+// checkMasks returns an error if masks of a level cannot be drawn for the number of tokens.
 func (t *maskedTask) checkMasks() error {
 	if err := t.train.Check(t.table.Tokens); err != nil {
 		return fmt.Errorf("--mask-level: %w", err)
@@ -362,7 +363,7 @@ func (t *maskedTask) checkMasks() error {
 	return nil
 }
 
-// prepareTests draws the test masks and measures the baselines under them.
+// prepareTests draws the test masks and measures the baselines with them.
 func (t *maskedTask) prepareTests(seed uint64, baselines *masked.Baselines) (err error) {
 	for _, level := range t.config.TestLevels {
 		set := testSet{level: level, masks: make([]bool, len(t.split.Test)*t.table.Tokens)}
@@ -375,8 +376,8 @@ func (t *maskedTask) prepareTests(seed uint64, baselines *masked.Baselines) (err
 	}
 	h := sha256.New()
 	var encoded []byte
-	for piece := range slices.Chunk(t.table.X, 1<<16) { // encoded at once it would need its memory again
-		encoded, _ = binary.Append(encoded[:0], binary.LittleEndian, piece) // numbers never fail
+	for piece := range slices.Chunk(t.table.X, 1<<16) { // encoding all at once would double the memory
+		encoded, _ = binary.Append(encoded[:0], binary.LittleEndian, piece) // never fails for numbers
 		h.Write(encoded)
 	}
 	for _, part := range [][]int{t.split.Train, t.split.Test, t.table.Modules} {
@@ -394,7 +395,7 @@ func toInt64(values []int) []int64 {
 	return wide
 }
 
-// evenlySpaced returns n of the frames; all of them for n = 0.
+// evenlySpaced returns n of the frames, or all of them if n = 0.
 func evenlySpaced(frames []int, n int) []int {
 	if n == 0 || n >= len(frames) {
 		return frames
@@ -406,7 +407,7 @@ func evenlySpaced(frames []int, n int) []int {
 	return some
 }
 
-// standardise scales each token of a series to mean 0 and SD 1 (divided by the number of frames).
+// standardise scales each token of a series to mean 0 and SD 1 (with the number of frames as divisor).
 func standardise(t masked.Table) error {
 	for token := range t.Tokens {
 		sum, squares := 0.0, 0.0
@@ -419,7 +420,7 @@ func standardise(t masked.Table) error {
 			squares += d * d
 		}
 		sd := math.Sqrt(squares / float64(t.Frames))
-		// Exactly 0 where all are equal: float64 sums up to 2^29 equal numbers of float32 exactly.
+		// sd is exactly 0 if all values are equal: float64 sums up to 2^29 equal float32 numbers exactly.
 		if !(sd > 0) {
 			return fmt.Errorf("token %d has SD %g over %d frames: leave it out, or turn --zscore off",
 				token, sd, t.Frames)

@@ -40,8 +40,8 @@ func TestNotesOnMasks(t *testing.T) {
 	c.Masked.NMAR.Nodes, c.Masked.NMAR.Modules, c.Masked.TestLevels = 6, 3, []float64{0.5, 0.9}
 	c.Masked.Level, c.Masked.ZScore = 0.9, true
 	notes := strings.Join(expect.Must(newTask(c)).notes(), "\n")
-	const want = "z-scores: mean and SD are of each whole run, its held-out time points included\n" +
-		"masks of 6 tokens: 0.9 hides "
+	const want = "z-scores: mean and SD are those of each whole run, including held-out time points\n" +
+		"masks of 6 tokens: 0.9 masks "
 	if !strings.HasSuffix(notes, want+"5") {
 		t.Errorf("%q has no %q at its end", notes, want+"5")
 	}
@@ -51,7 +51,7 @@ func TestNotesOnMasks(t *testing.T) {
 		t.Errorf("%q has no share of those that are not redrawn at its end", notes)
 	}
 	c.Masked.NMAR.Frames, c.Masked.TestShare = 10, 0.9
-	expect.Error(t, expect.ErrorOf(newTask(c)), "data: 1 frame is left to train on, of 10 frames")
+	expect.Error(t, expect.ErrorOf(newTask(c)), "data: only 1 frame of 10 frames left for training")
 }
 
 // A column of one value is refused, also of one that has no end in binary, over a number of frames
@@ -94,7 +94,7 @@ func TestNMARScaleIsRecorded(t *testing.T) {
 		if r.Data.ARScale != test.want || len(r.Data.Notes) != test.notes {
 			t.Errorf("scale %g: recorded %g, notes %q", test.scale, r.Data.ARScale, r.Data.Notes)
 		}
-		if test.notes > 0 && (!strings.Contains(r.Data.Notes[0], "not stable") ||
+		if test.notes > 0 && (!strings.Contains(r.Data.Notes[0], "is unstable") ||
 			!strings.Contains(r.Data.Notes[0], "spectral radius 1.1")) {
 			t.Errorf("scale %g: %q", test.scale, r.Data.Notes)
 		}

@@ -14,10 +14,10 @@ import (
 	"torchpe/train/runlog"
 )
 
-// evaluationTokens bounds the tokens of a member's forward pass of an evaluation.
+// evaluationTokens is the largest number of tokens of one member in a forward pass of an evaluation.
 const evaluationTokens = 16 * maxEvaluationBatch
 
-// probeFrames is the number of test frames in the mean of the probes' attention maps.
+// probeFrames is the number of test frames over which the probes average attention maps.
 const probeFrames = 64
 
 // testMSE returns each member's mean squared error over the masked tokens of a test set.
@@ -48,8 +48,8 @@ type maskedPass struct {
 	trace  []string // intermediates to keep
 }
 
-// forward runs a test set through the model, in pieces, with all members on the same frames and
-// masks. use gets each piece; what it needs later it must copy.
+// forward runs a test set through the model in pieces, with the same frames and masks for all
+// members. use gets each piece; it must copy what it needs later.
 func (t *maskedTask) forward(e *ensemble, pass maskedPass,
 	use func(b maskedBatch, predicted torchpe.Tensor, trace *models.Trace)) error {
 	n := t.table.Tokens
@@ -69,7 +69,7 @@ func (t *maskedTask) forward(e *ensemble, pass maskedPass,
 
 // networkScores are modularity and clustering of the PE of each block and member.
 type networkScores struct {
-	modularity, clustering [][]float64 // [blocks][E]; empty where there is nothing to score
+	modularity, clustering [][]float64 // [blocks][E]; empty if there is nothing to score
 }
 
 func (t *maskedTask) networkScores(p peTables) (s networkScores, err error) {
@@ -109,9 +109,9 @@ func (s networkScores) add(member int, to runlog.Numbers) {
 }
 
 // probes returns the PE tables pe/<layer> [E,N,D] and the attention maps attention/<layer>
-// [E,H,N,N], means over test frames under the masks of the first test level; where modules are
-// known, their labels modules [N]; where frames of several subjects are held out, the errors
-// subjects/<level> [E,S] of each. The metadata has the names.
+// [E,H,N,N], means over test frames with the masks of the first test level; if modules are known,
+// their labels modules [N]; if frames of several subjects are held out, the errors subjects/<level>
+// [E,S] of each. The metadata has the names.
 func (t *maskedTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error) {
 	frames := min(probeFrames, len(t.split.Test))
 	sums, shapes := map[string][]float32{}, map[string][]int{}
@@ -164,8 +164,8 @@ func (t *maskedTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[st
 	return out.all, about, out.err
 }
 
-// aboutTokens adds to the metadata of the probes what is known of the tokens: token_names, a line
-// each, and where a file says that they lie.
+// aboutTokens adds what is known about the tokens to the metadata of the probes: token_names, one per line, and
+// their positions.
 func (t *maskedTask) aboutTokens(about map[string]string) error {
 	if key, names, _ := t.rows(); names != "" {
 		about[key] = names
@@ -185,8 +185,8 @@ const longestName = 200
 
 func tooLong(name string) bool { return utf8.RuneCountInString(name) > longestName }
 
-// lines writes names a line each; a name of several lines becomes one, and of one that is too long the
-// start and its place remain.
+// lines writes one name per line. Line breaks in names are removed, and a name that is too long is
+// shortened to its start and its place.
 func lines(names []string) string {
 	out := make([]string, len(names))
 	for i, name := range names {
@@ -199,7 +199,7 @@ func lines(names []string) string {
 }
 
 // testSubjects lists the subjects of the measured test frames, in the order of the data, and the
-// place of each frame's in that list; nil where there are fewer than two.
+// index of each frame's subject in that list. Both are nil if there are fewer than two subjects.
 func (t *maskedTask) testSubjects() (names []string, of []int) {
 	at := map[int]int{}
 	for _, frame := range t.split.Test {
@@ -219,8 +219,8 @@ func (t *maskedTask) testSubjects() (names []string, of []int) {
 	return names, of
 }
 
-// subjectMSE returns [E,S] the mean squared error over the masked tokens of each test subject's
-// frames, NaN where none is masked. of has the subject of each frame.
+// subjectMSE returns [E,S], the mean squared error over the masked tokens of each test subject's
+// frames, or NaN if none is masked. of has the subject of each frame.
 func (t *maskedTask) subjectMSE(e *ensemble, set testSet, of []int) ([]float32, error) {
 	subjects := slices.Max(of) + 1
 	sums, counts := make([]float64, e.members()*subjects), make([]float64, subjects)

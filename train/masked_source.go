@@ -17,11 +17,11 @@ import (
 // source is the table of a masked-prediction task and the origin of its parts.
 type source struct {
 	table    masked.Table
-	subjects []string // by group; nil where the table has no groups
+	subjects []string // by group; nil if the table has no groups
 	runs     []series.Run
-	held     []int // subjects that a table holds out; nil where none says
+	held     []int // subjects that a table holds out; nil without such a table
 	modules  string
-	arScale  float64 // of a simulated network: the factor on its autoregressive weights
+	arScale  float64 // for a simulated network: the factor on its autoregressive weights
 	notes    []string
 }
 
@@ -49,8 +49,8 @@ func simulate(c *config.MaskedConfig, seed uint64) (source, error) {
 		arScale: sim.Options.Scale,
 	}
 	if !sim.Stable() {
-		s.notes = []string{fmt.Sprintf("The simulated network is not stable: the linearised one has "+
-			"spectral radius %.3g, which should be below 1, so that it leaves rest and nodes have means "+
+		s.notes = []string{fmt.Sprintf("The simulated network is unstable: its linearisation has "+
+			"spectral radius %.3g, which should be below 1. It leaves its rest state, and nodes have means "+
 			"far from 0; lower --nmar-scale from %.4g, or leave it out.",
 			sim.SpectralRadius(), sim.Options.Scale)}
 	}
@@ -111,7 +111,8 @@ func (s source) split(c *config.MaskedConfig, seed uint64) (masked.Split, error)
 	}
 	if s.held != nil && c.TestShare != masked.DefaultHeldOut {
 		return masked.Split{}, fmt.Errorf(
-			"--test-share: %g, but the column set of --subjects says who is held out: leave one of the two out",
+			"--test-share: %g, but the column set of --subjects says which subjects are held out: "+
+				"omit one of the two",
 			c.TestShare)
 	}
 	switch how {

@@ -16,17 +16,17 @@ import (
 
 // Options say how Run treats the run directory, and who observes the run.
 type Options struct {
-	Resume    bool // go on with the run in the directory; start one where there is none
+	Resume    bool // continue the run in the directory, or start one if there is none
 	Force     bool // replace the run in the directory
 	BreakLock bool // take over the lock of a dead process on another host
 	Command   []string
 	Observer  Observer // may be nil
 
-	// AllowChanged lists keys of settings in which a run that is resumed may differ from its
-	// checkpoint. The run's environment records what changed at which step.
+	// AllowChanged lists keys of settings that may differ between a resumed run and its checkpoint.
+	// The run's environment records what changed at which step.
 	AllowChanged []string
 
-	// SameData, where it is not empty, is the SHA-256 that the data must have, and SameDataAs the run that
+	// SameData, if not empty, is the SHA-256 that the data must have, and SameDataAs the run that
 	// was trained on them.
 	SameData, SameDataAs string
 
@@ -38,10 +38,10 @@ type Options struct {
 
 // Observer receives the progress of a run.
 type Observer interface {
-	Started(done, total int)   // steps made before, and in all
+	Started(done, total int)   // steps done before, and in all
 	Stepped(done int)          // after each step, or on a GPU after several
-	Logged(rs []runlog.Record) // the newest record of each member: the last of one that was stopped
-	Noticed(message string)    // something that a person should read
+	Logged(rs []runlog.Record) // each member's newest record; for a stopped one, its last
+	Noticed(message string)    // something that the user should read
 }
 
 // noopObserver ignores everything.
@@ -54,34 +54,34 @@ func (noopObserver) Stepped(int)            {}
 func (noopObserver) Logged([]runlog.Record) {}
 func (noopObserver) Noticed(string)         {}
 
-// Interrupted says that the context ended before the run did; its state is saved. It is zero if data were
-// still being read.
+// Interrupted says that the context ended before the run did. The state is saved. If data were
+// still being read, Interrupted is zero.
 type Interrupted struct {
 	Step, Total int
-	next        string // the command, or its flags, that goes on
+	next        string // the command, or its flags, that continues the run
 }
 
 func (e *Interrupted) Error() string {
 	if e.Total == 0 {
-		return "interrupted while data were read, before the first step"
+		return "interrupted while reading data, before the first step"
 	}
-	return fmt.Sprintf("interrupted after step %d of %d; the state is saved, %s goes on",
+	return fmt.Sprintf("interrupted after step %d of %d; the state is saved, %s continues",
 		e.Step, e.Total, e.next)
 }
 
-// ConfigError says that no model can be made of a configuration: the encoding does not fit it.
+// ConfigError says that no model can be built from a configuration: the encoding does not fit it.
 type ConfigError struct{ error }
 
-// Unwrap returns what was wrong.
+// Unwrap returns the cause.
 func (e *ConfigError) Unwrap() error { return e.error }
 
-// DataError says that the data cannot be read, or is not what the checkpoint was trained on.
+// DataError says that the data cannot be read, or differ from those of the checkpoint.
 type DataError struct{ error }
 
-// Unwrap returns what was wrong.
+// Unwrap returns the cause.
 func (e *DataError) Unwrap() error { return e.error }
 
-// claimRunDir locks the run directory for a new run, or for one to go on with.
+// claimRunDir locks the run directory for a new run, or for continuing one.
 func claimRunDir(dir string, o Options) (run *runlog.Run, resumed bool, err error) {
 	opts := runlog.Options{Force: o.Force, BreakLock: o.BreakLock}
 	if o.Resume {
@@ -112,14 +112,14 @@ func environment(c Config, command []string) runlog.Environment {
 	return env
 }
 
-// outOfMemory reports whether an error says that the device or the host has no memory left.
+// outOfMemory reports whether an error says that the device or the host is out of memory.
 func outOfMemory(err error) bool {
 	return mentionsAny(err,
 		"out of memory", "not enough memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
 }
 
-// deviceLost reports whether a GPU or its driver failed. Another GPU, or this one after a restart, may do
-// the same work.
+// deviceLost reports whether a GPU or its driver failed. Another GPU, or this one after a restart,
+// may succeed.
 func deviceLost(err error) bool {
 	return !outOfMemory(err) &&
 		mentionsAny(err, "CUDA error", "CUDNN_STATUS", "CUBLAS_STATUS", "the GPU has not answered")
@@ -137,7 +137,7 @@ func withAdvice(c Config, err error) error {
 			wording.Count(len(c.Members), "member"), c.Batch)
 	case deviceLost(err):
 		return fmt.Errorf("%w\nthe GPU failed: its state is in nvidia-smi and in the kernel's log "+
-			"(dmesg, lines with Xid); --resume goes on from the last checkpoint, on any device", err)
+			"(dmesg, lines with Xid); --resume continues from the last checkpoint, on any device", err)
 	}
 	return err
 }
@@ -145,25 +145,25 @@ func withAdvice(c Config, err error) error {
 // StalledError says that a GPU has not answered for too long.
 type StalledError struct {
 	Dir   string
-	Step  int // the last that the GPU was given
+	Step  int // the last step given to the GPU
 	After time.Duration
 }
 
 func (e *StalledError) Error() string {
-	return fmt.Sprintf("%s: the GPU has not answered for %v, since it was given step %d: see "+
-		"nvidia-smi and the kernel's log; --resume goes on from the last checkpoint",
+	return fmt.Sprintf("%s: the GPU has not answered for %v, since step %d: see "+
+		"nvidia-smi and the kernel's log; --resume continues from the last checkpoint",
 		e.Dir, e.After, e.Step)
 }
 
-// watchdog reports a run that makes no progress. It is notified before each step, record,
-// checkpoint and the measures at the end.
+// watchdog reports a run that makes no progress. It is notified before each step, record and
+// checkpoint, and before the measures at the end.
 type watchdog struct {
 	step  atomic.Int64
 	after time.Duration
 	timer *time.Timer
 }
 
-// newWatchdog calls stalled once when it was not notified for the given time.
+// newWatchdog returns a watchdog that calls stalled once when it has not been notified for the given time.
 func newWatchdog(after time.Duration, dir string, stalled func(*StalledError)) *watchdog {
 	w := &watchdog{after: after}
 	w.timer = time.AfterFunc(after, sync.OnceFunc(func() {
@@ -172,7 +172,7 @@ func newWatchdog(after time.Duration, dir string, stalled func(*StalledError)) *
 	return w
 }
 
-// notify says that work goes on. A nil watchdog ignores it.
+// notify says that work continues. A nil watchdog ignores it.
 func (w *watchdog) notify(step int) {
 	if w != nil {
 		w.step.Store(int64(step))

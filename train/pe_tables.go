@@ -11,10 +11,10 @@ import (
 	"torchpe/train/runlog"
 )
 
-// peTables are the tables that an encoding adds to the input of blocks, learned or fixed. Tables
-// that are drawn for each batch are left out.
+// peTables are the tables, learned or fixed, that an encoding adds to the input of blocks. They do
+// not include tables that are drawn for each batch.
 type peTables struct {
-	blocks        [][][]float64 // [blocks][E] tables [N,D]; empty where the scheme has none
+	blocks        [][][]float64 // [blocks][E] tables [N,D]; empty if the scheme has none
 	tokens, width int           // N, D
 }
 
@@ -37,8 +37,8 @@ func (e *ensemble) peTables() (p peTables, err error) {
 	return p, err
 }
 
-// addNormAndRank adds the Frobenius norm and the effective rank of a member's tables, means over the
-// blocks.
+// addNormAndRank adds the Frobenius norm and the effective rank of a member's tables, averaged over
+// the blocks.
 func (p peTables) addNormAndRank(member int, to runlog.Numbers) {
 	if len(p.blocks) == 0 {
 		return
@@ -49,9 +49,9 @@ func (p peTables) addNormAndRank(member int, to runlog.Numbers) {
 		// Fixed tables are the same in every block.
 		if table := block[member]; !slices.Equal(table, before) {
 			n, r, before = frobenius(table), math.NaN(), table
-			if isFinite(n) { // else there are no singular values
+			if isFinite(n) { // else singular values do not exist
 				v, err := metrics.Table{Tokens: p.tokens, Dim: p.width, Values: table}.EffectiveRank()
-				if err == nil { // zeros have no rank
+				if err == nil { // a zero table has no rank
 					r = v
 				}
 			}
@@ -74,14 +74,14 @@ func frobenius(table []float64) float64 {
 }
 
 // motionMeter measures how far a trained encoding's tables have moved from their start, relative to
-// their norm: little in lazy training, much in rich training.
+// their norm there: little in lazy training, much in rich training.
 type motionMeter struct {
 	start peTables
-	truth []float64 // [N,D] of the tokens' grid; nil where they lie on none
-	maps  bool      // measures draw maps
+	truth []float64 // [N,D] of the tokens' grid; nil if they lie on none
+	maps  bool      // maps are wanted
 }
 
-// newMotionMeter copies the tables of an untrained model; nil where no table is trained.
+// newMotionMeter copies the tables of an untrained model; it returns nil if no table is trained.
 func (e *ensemble) newMotionMeter() (*motionMeter, error) {
 	start, err := e.peTables()
 	if err != nil || len(start.blocks) == 0 || e.model.EncodingSize() == 0 {
@@ -116,7 +116,7 @@ func gridSinusoids(p pe.Positions, width int) ([]float64, error) {
 	return ps.Values(ps.All()[0].Name)
 }
 
-// measure adds how far a member's tables are from their start. share is that of gradientShares.
+// measure adds the distance of a member's tables from their start. share is from gradientShares.
 func (m *motionMeter) measure(member int, now peTables, share float64, to runlog.Numbers) {
 	if m == nil {
 		return
@@ -135,13 +135,13 @@ func (m *motionMeter) measure(member int, now peTables, share float64, to runlog
 		to[fmt.Sprint("pe_cosine/", block)] = metrics.CosineOf(table, m.truth)
 		d, err := metrics.Procrustes(metrics.Table{Tokens: now.tokens, Dim: now.width, Values: table},
 			metrics.Table{Tokens: now.tokens, Dim: now.width, Values: m.truth})
-		if err == nil { // zeros have no shape
+		if err == nil { // zero tables have no shape
 			to[fmt.Sprint("pe_disparity/", block)] = d.Disparity
 		}
 	}
 }
 
-// mapOf returns a map of a member's first table, where maps are wanted.
+// mapOf returns a map of a member's first table, if maps are wanted.
 func (m *motionMeter) mapOf(member int, now peTables) [][2]float64 {
 	if m == nil || !m.maps {
 		return nil
@@ -149,8 +149,8 @@ func (m *motionMeter) mapOf(member int, now peTables) [][2]float64 {
 	return mapOf(now.blocks[0][member], now.tokens, now.width)
 }
 
-// mapOf returns the rows of a table along its first two principal axes, with four digits and a largest
-// coordinate of 1; nil where all rows are equal.
+// mapOf returns the rows of a table projected onto its first two principal axes, with four digits
+// and a largest coordinate of 1; nil if all rows are equal.
 func mapOf(table []float64, tokens, width int) (points [][2]float64) {
 	at, _, err := metrics.Table{Tokens: tokens, Dim: width, Values: table}.PCA(2)
 	if err != nil {
@@ -177,8 +177,8 @@ func (m *motionMeter) addStartCosines(member int, to runlog.Numbers) {
 	}
 }
 
-// gradientShares returns, for each member, the norm of the gradient of the PE's parameters over
-// that of all parameters, at the last training step; NaN before the first.
+// gradientShares returns, for each member, the norm of the gradient of the PE's parameters divided
+// by that of all parameters, at the last training step; NaN before the first.
 func (e *ensemble) gradientShares() (shares []float64, err error) {
 	shares = make([]float64, e.members())
 	err = torchpe.Catch(func() {

@@ -18,8 +18,8 @@ import (
 	"torchpe/train/config"
 )
 
-// place returns where the tokens of a task lie - as the file of the configuration has it, else as
-// usual - and what should be said about it.
+// place returns the positions of a task's tokens, from the configuration's file or else usual, and
+// notes about them.
 func (c Config) place(tokens positions.Tokens, usual pe.Positions) (
 	at pe.Positions, notes []string, err error,
 ) {
@@ -31,8 +31,8 @@ func (c Config) place(tokens positions.Tokens, usual pe.Positions) (
 		return at, nil, fmt.Errorf("--positions: %w", err)
 	}
 	if sum != c.Positions.SHA256 {
-		return at, nil, fmt.Errorf("--positions: %s has changed: its SHA-256 is %.12s..., and that in the "+
-			"configuration is %.12s...: put the file back as it was, "+
+		return at, nil, fmt.Errorf("--positions: %s has changed: its SHA-256 is %.12s..., but that in the "+
+			"configuration is %.12s...: restore the file, "+
 			"or start a new run with --positions %s", c.Positions.File, sum, c.Positions.SHA256, c.Positions.File)
 	}
 	file, err := positions.Read(c.Positions.File, positions.Form(c.Positions.As), c.FirstLine(), tokens.Names...)
@@ -43,7 +43,7 @@ func (c Config) place(tokens positions.Tokens, usual pe.Positions) (
 	if err != nil {
 		return at, nil, err
 	}
-	if e.Needs <= pe.NeedsOrder && e.start.Kind == pe.MDSInit { // which takes more than the order
+	if e.Needs <= pe.NeedsOrder && e.start.Kind == pe.MDSInit { // which uses more than the order
 		e.Needs = pe.NeedsPoints
 		if file.Form == positions.Graph || file.Form == positions.Edges {
 			e.Needs = pe.NeedsGraph
@@ -54,30 +54,30 @@ func (c Config) place(tokens positions.Tokens, usual pe.Positions) (
 		return at, nil, fmt.Errorf("--positions: %w", err)
 	}
 	if e.start.Kind == pe.MDSInit && isWeighted(at.Graph) {
-		notes = append(notes, "positions: --pe-init mds counts the edges between tokens, whatever they weigh")
+		notes = append(notes, "positions: --pe-init mds counts the edges between tokens and ignores their weights")
 	}
 	return at, notes, nil
 }
 
-// orderAlone says what schemes that need an order know of positions, but for those in known.
-const orderAlone = "the order of tokens alone"
+// onlyOrder is what schemes that need an order know of positions, except those in known.
+const onlyOrder = "only the order of tokens"
 
-// known says what schemes know of positions that need no more than an order, but may take more.
+// known says what schemes know of positions that need only an order, but may use more.
 var known = map[string]string{
-	"abacus":          "the places in the rows of a grid, or on a line",
-	"alibi":           orderAlone + " (distances with --alibi euclidean)",
-	"cape":            "the places on a line (with --cape 2d on a grid)",
-	"learn-resampled": orderAlone + " (a grid with --resample-by bicubic or bilinear)",
+	"abacus":          "only the places in the rows of a grid, or on a line",
+	"alibi":           onlyOrder + " (distances with --alibi euclidean)",
+	"cape":            "only the places on a line (with --cape 2d on a grid)",
+	"learn-resampled": onlyOrder + " (a grid with --resample-by bicubic or bilinear)",
 }
 
-// weightless says of schemes of graphs when they do not use the weights of edges.
+// weightless says when schemes of graphs ignore the weights of edges.
 var weightless = map[string]string{
-	"graphormer": "takes the weights of edges with --graphormer-edges alone",
-	"rrwp":       "takes the weights of edges unless with --rrwp-distance",
-	"rwse":       "does not take the weights of edges",
+	"graphormer": "uses the weights of edges only with --graphormer-edges",
+	"rrwp":       "uses the weights of edges except with --rrwp-distance",
+	"rwse":       "ignores the weights of edges",
 }
 
-// isWeighted reports whether an edge of a graph, which may be nil, weighs something else than 1.
+// isWeighted reports whether an edge of a graph, which may be nil, has another weight than 1.
 func isWeighted(g *pe.Graph) bool {
 	for i := 0; g != nil && i < g.Nodes(); i++ {
 		for j := range i {
@@ -89,9 +89,9 @@ func isWeighted(g *pe.Graph) bool {
 	return false
 }
 
-// Place returns where a file says that tokens lie, and notes on how it was read and on what of it a
-// scheme does not use. It is an error where the scheme cannot use such positions, or would take
-// ranks for places unasked.
+// Place returns the positions of tokens from a file, and notes on how it was read and which parts
+// of it a scheme ignores. It returns an error if the scheme cannot use such positions, or would use
+// ranks as places unasked.
 func Place(file *positions.File, tokens positions.Tokens, scheme pe.Scheme) (
 	at pe.Positions, notes []string, err error,
 ) {
@@ -111,8 +111,8 @@ func Place(file *positions.File, tokens positions.Tokens, scheme pe.Scheme) (
 	needsOrder := scheme.Needs == pe.NeedsSame || scheme.Needs == pe.NeedsOrder
 	onLine := scheme.Needs == pe.NeedsGraph && at.Graph == nil && at.Cells == nil
 	if placed.Ranked && (needsOrder || onLine) {
-		return at, nil, fmt.Errorf("%s holds numbers that are not places 0 to %d or 1 to %d, and %s needs "+
-			"an order: --positions-as order takes the ranks of the numbers, --positions-as coordinates "+
+		return at, nil, fmt.Errorf("%s holds numbers that are not places 0 to %d or 1 to %d, but %s needs "+
+			"an order: --positions-as order uses the ranks of the numbers, --positions-as coordinates "+
 			"what %s uses of them",
 			file.Source, len(at.Index)-1, len(at.Index), scheme.Name, scheme.Name)
 	}
@@ -123,22 +123,22 @@ func Place(file *positions.File, tokens positions.Tokens, scheme pe.Scheme) (
 	for _, name := range scheme.PartNames() {
 		switch {
 		case needsOrder && file.Form != positions.Order:
-			note("%s knows %s, and nothing else of %s", name, cmp.Or(known[name], orderAlone), file.Source)
+			note("%s knows %s from %s", name, cmp.Or(known[name], onlyOrder), file.Source)
 		case weightless[name] != "" && isWeighted(at.Graph):
 			note("%s %s", name, weightless[name])
 		}
 	}
 	switch {
 	case at.Graph != nil && scheme.Needs == pe.NeedsPoints:
-		note("%s takes coordinates, and a graph has none: it knows %s", scheme.Name, orderAlone)
+		note("%s uses coordinates, but a graph has none: it knows %s", scheme.Name, onlyOrder)
 	case onLine && at.Points != nil:
-		note("%s joins neighbours on the line, whatever the gaps between coordinates", scheme.Name)
+		note("%s connects neighbours on the line, regardless of the gaps between coordinates", scheme.Name)
 	}
 	return at, notes, nil
 }
 
-// aboutPositions adds to the metadata of the probes where a file says that n tokens lie: token_order, the JSON [N]
-// of their places in the one-dimensional order, and token_points, the JSON [N][axes] of their rows and columns, or
+// aboutPositions adds to the metadata of the probes where a file places n tokens: token_order, the JSON [N] of their
+// positions in the one-dimensional order, and token_points, the JSON [N][axes] of their rows and columns, or
 // coordinates with the slowest axis first.
 func aboutPositions(about map[string]string, at pe.Positions, n int) error {
 	order, err := json.Marshal(at.Index[:n])
@@ -152,16 +152,16 @@ func aboutPositions(about map[string]string, at pe.Positions, n int) error {
 	return err
 }
 
-// TokenPositions are coordinates of tokens that follow from training samples.
+// TokenPositions are coordinates of tokens that were computed from training samples.
 type TokenPositions struct {
-	Names       []string    // nil where the data has none
+	Names       []string    // nil if the data has none
 	Coordinates [][]float64 // [tokens][dims]
 	Note        string      // how they were found
 }
 
-// FindPositions returns where the tokens of masked prediction lie by their training samples alone:
+// FindPositions computes the positions of tokens of masked prediction from training samples alone:
 // the coordinates at which learned encodings start with c.PEInit, mds or gradients. Samples that
-// training with c would hold out play no part.
+// training with c would hold out are not used.
 func FindPositions(c Config) (p TokenPositions, err error) {
 	if err := c.Resolve(); err != nil {
 		return p, err
@@ -171,8 +171,8 @@ func FindPositions(c Config) (p TokenPositions, err error) {
 		return p, err
 	}
 	if !c.Facts().HasSeries || e.start.Kind != pe.MDSInit && e.start.Kind != pe.GradientsInit {
-		return p, fmt.Errorf("positions follow from data of masked prediction by mds or gradients, not from task %s "+
-			"by %s", c.Task, e.start)
+		return p, fmt.Errorf("positions can be computed from data of masked prediction with mds or gradients, "+
+			"not from task %s with %s", c.Task, e.start)
 	}
 	t, err := newMaskedTask(c)
 	if err != nil {
@@ -186,8 +186,8 @@ func FindPositions(c Config) (p TokenPositions, err error) {
 	return p, nil
 }
 
-// WriteCSV writes one row for each token: its name, if it has one, and its coordinates. --positions reads
-// such files.
+// WriteCSV writes one row per token: its name, if it has one, and its coordinates. --positions
+// reads such files.
 func (p TokenPositions) WriteCSV(w io.Writer) error {
 	var head []string
 	if p.Names != nil {
@@ -210,9 +210,9 @@ func (p TokenPositions) WriteCSV(w io.Writer) error {
 	return text.WriteWords(w, rows)
 }
 
-// startCoordinates returns the coordinates of tokens, by their Index, at which learned tables start, and a
-// note on them; nil where they start otherwise. They follow from where the tokens lie, or from the
-// training frames, which baselines hold; nil for a task without series.
+// startCoordinates returns the coordinates of tokens, by their Index, at which learned tables
+// start, and a note on them; nil if they start otherwise. It computes them from the tokens'
+// positions, or from the training frames in baselines, which is nil for a task without series.
 func (c Config) startCoordinates(at pe.Positions, baselines *masked.Baselines) (
 	coordinates [][]float64, note string, err error,
 ) {
@@ -251,9 +251,9 @@ func (c Config) dims(init pe.Init, tokens, most int) (int, error) {
 	return cmp.Or(init.Rank, min(there, most)), nil
 }
 
-// scaled returns coordinates [N,k] whose distances approximate those of the tokens: of their positions if
-// a file or the task has them, else 1 - r of their training frames. Classical scaling finds them; a descent
-// of the stress refines them.
+// scaled returns coordinates [N,k] whose distances approximate those between the tokens: between
+// their positions if a file or the task gives them, else 1 - r of their training frames. It starts
+// from classical scaling and refines the result by descent on the stress.
 func (c Config) scaled(init pe.Init, at pe.Positions, baselines *masked.Baselines) (
 	x []float64, k int, note string, err error,
 ) {
@@ -283,7 +283,7 @@ func (c Config) scaled(init pe.Init, at pe.Positions, baselines *masked.Baseline
 	if x, k = withoutZeros(all, n, most); k == 0 {
 		return nil, 0, "", fmt.Errorf("the distances %s are all 0", from)
 	}
-	stress := func() float64 { // without the last digits of sums that are 0
+	stress := func() float64 { // rounds sums that should be 0
 		return math.Round(1e10*metrics.Stress(d, x, n, k)) / 1e10
 	}
 	classical := stress()
@@ -292,7 +292,7 @@ func (c Config) scaled(init pe.Init, at pe.Positions, baselines *masked.Baseline
 		wording.Count(k, "coordinate"), from, stress(), classical), nil
 }
 
-// withoutZeros returns the columns of x [n,most] before the first that is 0 up to rounding.
+// withoutZeros returns the columns of x [n,most] before the first column that is 0 up to rounding.
 func withoutZeros(x []float64, n, most int) (kept []float64, k int) {
 	lengths := make([]float64, most)
 	for i, v := range x {
@@ -307,15 +307,15 @@ func withoutZeros(x []float64, n, most int) (kept []float64, k int) {
 	return kept, k
 }
 
-// With fewer tokens than leastForSparsity the usual sparsity, 0.9, would keep at most two correlations of
-// a token, one of which is its own: then half of them are dropped.
+// With fewer tokens than leastForSparsity the usual sparsity, 0.9, would keep at most two
+// correlations of a token, one of which is with itself. Then only half of them are dropped.
 const (
 	leastForSparsity = 21
 	sparsityOfFew    = 0.5
 )
 
-// gradients returns the coordinates [N,k] of tokens along the gradients of the correlations of their
-// training frames.
+// gradients returns the coordinates [N,k] of tokens along the gradients of the correlations of
+// their training frames.
 func (c Config) gradients(init pe.Init, baselines *masked.Baselines) (
 	x []float64, k int, note string, err error,
 ) {
@@ -336,7 +336,7 @@ func (c Config) gradients(init pe.Init, baselines *masked.Baselines) (
 	}
 	x, strengths, err := metrics.Gradients(r, n, o)
 	if err != nil {
-		return nil, 0, "", fmt.Errorf("%w: take a lower --pe-init-sparsity", err)
+		return nil, 0, "", fmt.Errorf("%w: give a lower --pe-init-sparsity", err)
 	}
 	return x, o.Dims, fmt.Sprintf("%s of correlations over %s, sparsity %g%s, strengths %.3g to %.3g",
 		wording.Count(o.Dims, "gradient"), wording.Count(baselines.Frames, "training frame"), o.Sparsity, why,

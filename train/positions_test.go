@@ -268,7 +268,7 @@ func TestPositionsMistakes(t *testing.T) {
 	for name, x := range map[string]struct{ scheme, where, as, want string }{
 		"no file that says it": {"swin", "", "", "--positions FILE"},
 		"a graph for a grid": {"swin", edgeRows(true), "",
-			"it needs tokens on a grid, and the tokens lie on a graph of 16 nodes"},
+			"it needs tokens on a grid, but the tokens lie on a graph of 16 nodes"},
 		"space for a plane": {"rope-2d", rows(inOrder16(), "name,x,y,z",
 			func(r, c int) string { return fmt.Sprintf("%d,%d,0.5", r, c) }), "", "two coordinates"},
 		"space for a graph": {"laplacian", rows(inOrder16(), "name,x,y,z", func(r, c int) string {
@@ -318,26 +318,26 @@ func TestPositionsNotes(t *testing.T) {
 	const grid, line = "0,1\n1,0\n0,0\n", "0\n1\n5\n"
 	const edges, plain = "from,to,weight\n0,1,2\n1,2,1\n", "from,to\n0,1\n1,2\n"
 	for _, x := range []struct{ scheme, start, where, as, want, not string }{
-		{"rope", "", grid, "", "rope knows the order of tokens alone, and nothing else of ", ""},
+		{"rope", "", grid, "", "rope knows only the order of tokens from ", ""},
 		{"rope", "", "2\n0\n1\n", "", "the order of 3 tokens", "knows"},
 		{"nope", "", "2\n0\n1\n", "", "the order of 3 tokens", "knows"}, // as all know
-		{"abacus", "", grid, "", "abacus knows the places in the rows of a grid", "alone"},
-		{"cape", "", grid, "", "(with --cape 2d on a grid), and nothing else of ", "alone"},
-		{"alibi", "", grid, "", "order of tokens alone (distances with --alibi euclidean)", ""},
+		{"abacus", "", grid, "", "abacus knows only the places in the rows of a grid", "only the order"},
+		{"cape", "", grid, "", "(with --cape 2d on a grid) from ", "only the order"},
+		{"alibi", "", grid, "", "only the order of tokens (distances with --alibi euclidean)", ""},
 		{"learn-resampled", "", grid, "", "(a grid with --resample-by bicubic or bilinear)", ""},
-		{"rope+abacus", "", grid, "", "rope knows the order of tokens alone, and", "abacus knows the order"},
+		{"rope+abacus", "", grid, "", "rope knows only the order of tokens from", "abacus knows only the order"},
 		{"swin", "", grid, "", "on a grid of 2 x 2", "knows"},
-		{"rope-3d", "", plain, "", "rope-3d takes coordinates, and a graph has none", "weights"},
-		{"graphormer", "", edges, "", "graphormer takes the weights of edges with --graphormer-edges alone", "gaps"},
-		{"rrwp", "", edges, "", "unless with --rrwp-distance", ""},
-		{"rwse+laplacian", "", edges, "", "rwse does not take the weights of edges", "laplacian"},
+		{"rope-3d", "", plain, "", "rope-3d uses coordinates, but a graph has none", "weights"},
+		{"graphormer", "", edges, "", "graphormer uses the weights of edges only with --graphormer-edges", "gaps"},
+		{"rrwp", "", edges, "", "except with --rrwp-distance", ""},
+		{"rwse+laplacian", "", edges, "", "rwse ignores the weights of edges", "laplacian"},
 		{"rwse", "", plain, "", "2 edges", "weights"},
-		{"rwse", "", line, "coordinates", "rwse joins neighbours on the line, whatever the gaps", ""},
+		{"rwse", "", line, "coordinates", "rwse connects neighbours on the line, regardless of the gaps", ""},
 		{"rwse", "", grid, "", "on a grid", "gaps"},
-		{"learn", "mds", edges, "", "mds counts the edges between tokens, whatever they weigh", "knows"},
+		{"learn", "mds", edges, "", "mds counts the edges between tokens and ignores their weights", "knows"},
 		{"learn", "mds", plain, "", "2 edges", "whatever"},
 		{"learn", "mds", line, "", "1 dimension", "knows"},
-		{"learn", "", edges, "", "learn knows the order of tokens alone", "whatever"},
+		{"learn", "", edges, "", "learn knows only the order of tokens", "ignores"},
 	} {
 		path := expect.File(t, "where.csv", x.where)
 		var c Config

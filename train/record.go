@@ -1,4 +1,4 @@
-// Records: what is measured while a run trains, and where that is written.
+// Records: measurements during training, and where they are written.
 
 package train
 
@@ -13,8 +13,8 @@ import (
 	"torchpe/train/runlog"
 )
 
-// checkUntil returns an error where records of the run will lack the number of Until: those of the untrained
-// model do.
+// checkUntil returns an error if records of the run will lack the number of Until. It looks at a
+// record of the untrained model.
 func (t *trainer) checkUntil() error {
 	if t.config.Until == "" {
 		return nil
@@ -34,15 +34,15 @@ func (t *trainer) checkUntil() error {
 		wording.Hint(t.criterion.Key, keys))}
 }
 
-// checkRank returns an error where Until asks for a rank beyond the size of the tables.
+// checkRank returns an error if Until asks for a rank larger than tables of this size can have.
 func (t *trainer) checkRank() error {
 	tables, err := t.peTables()
 	if err != nil || t.criterion.Key != "pe_effective_rank" {
 		return err
 	}
 	if most := min(tables.tokens, tables.width); t.criterion.Bound > float64(most) {
-		return &ConfigError{fmt.Errorf("--until %s: tables of %d tokens and %d columns have no rank beyond %d, so "+
-			"training would never stop", t.config.Until, tables.tokens, tables.width, most)}
+		return &ConfigError{fmt.Errorf("--until %s: tables of %d tokens and %d columns have a rank of at most %d, "+
+			"so training would never stop", t.config.Until, tables.tokens, tables.width, most)}
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (t *trainer) record() error {
 	return nil
 }
 
-// openBoard opens the event files for TensorBoard. A failure is reported and stops nothing.
+// openBoard opens the event files for TensorBoard. A failure is reported, but training continues.
 func (t *trainer) openBoard() {
 	if !t.config.TensorBoard {
 		return
@@ -143,11 +143,11 @@ func (t *trainer) appendToBoard(records []runlog.Record) {
 func (t *trainer) dropBoard(err error) {
 	t.board = nil
 	t.observer.Noticed(fmt.Sprintf(
-		"training goes on without event files for TensorBoard: %v; metrics.jsonl has all records", err))
+		"training continues without event files for TensorBoard: %v; metrics.jsonl has all records", err))
 }
 
-// curveNames names each member by its PE and seed, learn-0.2_seed1, and by the settings and the number
-// that tell it from the others.
+// curveNames names each member by its PE and seed, learn-0.2_seed1, and by the settings and the
+// number that distinguish it from the others.
 func curveNames(c Config) []string {
 	names := make([]string, len(c.Members))
 	var differing []config.Setting

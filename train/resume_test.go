@@ -337,8 +337,8 @@ func TestFormerAttention(t *testing.T) {
 
 	expect.Must(Export(dir, 0, filepath.Join(t.TempDir(), "exported")))
 	_, err := Run(t.Context(), c, dir, Options{Resume: true})
-	expect.Error(t, err, `--attention: "products" is not one of auto, efficient, flash; earlier versions had it, and `+
-		`a run of theirs goes on with --attention efficient or flash and --allow-changed attention`)
+	expect.Error(t, err, `--attention: "products" is not one of auto, efficient, flash; earlier versions had it; `+
+		`continue such a run with --attention efficient or flash and --allow-changed attention`)
 	c.Attention = "efficient"
 	_, err = Run(t.Context(), c, dir, Options{Resume: true})
 	expect.Error(t, err, `attention was "products" and is "efficient"`, "--allow-changed attention")

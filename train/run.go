@@ -35,7 +35,7 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	}
 	if now := task.fingerprint(); o.SameData != "" && o.SameData != now {
 		return runlog.Result{}, &DataError{fmt.Errorf("the data have changed since %s was trained (their "+
-			"SHA-256 began %.12s, and begins %.12s now): put the old ones back, or start another sweep, with "+
+			"SHA-256 began with %.12s, and now with %.12s): restore them, or start another sweep, with "+
 			"another --out", o.SameDataAs, o.SameData, now)}
 	}
 	if o.Observer == nil {
@@ -82,7 +82,7 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	return result, err
 }
 
-// readData reads the data of a configuration. It does not wait for the end of a read when ctx ends.
+// readData reads the data of a configuration. If ctx ends during a read it returns without waiting.
 func readData(ctx context.Context, c Config) (task, error) {
 	var t task
 	read := make(chan error, 1)
@@ -106,23 +106,23 @@ func readData(ctx context.Context, c Config) (task, error) {
 type trainer struct {
 	*ensemble
 	run      *runlog.Run
-	board    *runlog.Board // nil where none is wanted, or it failed
+	board    *runlog.Board // nil if none is wanted, or after a failure
 	observer Observer
-	watchdog *watchdog // nil where nobody asked for one
+	watchdog *watchdog // nil if none is wanted
 
 	environment  runlog.Environment
 	allowChanged []string // keys, as in Options
 
 	state    state
 	saved    time.Time  // when the last checkpoint was taken
-	saving   chan error // the error of writing it; nil where none is being written
+	saving   chan error // the result of writing it; nil if none is being written
 	logged   time.Time  // when the last record was written
 	loggedAt int        // step of the last record
 
 	last      []*runlog.Record // [E] newest record of each member; nil before the first
 	criterion runlog.Criterion // when a member has fitted
-	fits      []runlog.Fit     // [E]; nil where there is no criterion
-	motion    *motionMeter     // nil where no table is trained
+	fits      []runlog.Fit     // [E]; nil if there is no criterion
+	motion    *motionMeter     // nil if no table is trained
 }
 
 // newTrainer returns the state before the first step of a run.
@@ -138,10 +138,10 @@ func newTrainer(e *ensemble, run *runlog.Run, o Options) (t *trainer, err error)
 	return t, err
 }
 
-// train is the training loop: a step, then divergence, a record and a checkpoint where due. It is one
-// function of more than 60 lines, so that it reads in order.
+// train is the training loop: a step, then checks for divergence, a record and a checkpoint when
+// due. It is one function of more than 60 lines, so that it reads in order.
 func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result, err error) {
-	// Even after another error, finish writing a checkpoint that was begun: a run can go on from it.
+	// Finish writing a started checkpoint even after another error, so that the run can continue from it.
 	defer func() {
 		if saving := t.finishSaving(); saving != nil {
 			err = errors.Join(err, saving)
@@ -189,7 +189,7 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 				return runlog.Result{}, err
 			}
 		}
-		// The last checkpoint is waited for; another has its error once it is written.
+		// The last checkpoint is waited for; earlier ones report their error once written.
 		if stop || ended || len(t.saving) > 0 {
 			if err := t.finishSaving(); err != nil {
 				return runlog.Result{}, err
@@ -252,7 +252,7 @@ func (t *trainer) begin(resumed bool) error {
 }
 
 // updateFit keeps a member's newest record and notes whether the member has fitted, which ends its
-// training where Config.Until asks for that.
+// training if Config.Until is set.
 func (t *trainer) updateFit(r *runlog.Record) {
 	t.last[r.Member] = r
 	if t.fits == nil {
@@ -271,8 +271,8 @@ func (t *trainer) hasStopped(member int) bool {
 
 func (t *trainer) anyActive() bool { return slices.Contains(t.active, true) }
 
-// checkpoint copies the state to the host, and writes it while later steps run. It keeps another copy on
-// the device, to restore members that diverge.
+// checkpoint copies the state to the host, and writes it during later steps. It keeps another copy
+// on the device, to restore members that diverge.
 func (t *trainer) checkpoint() (err error) {
 	t.watchdog.notify(t.state.step)
 	if err := t.finishSaving(); err != nil {
@@ -301,8 +301,8 @@ func (t *trainer) finishSaving() error {
 	return err
 }
 
-// checkDivergence waits for the device, ends the members whose loss was not finite in a step since
-// the last check, and restores them to their last checkpoint.
+// checkDivergence waits for the device, stops the members whose loss was not finite in a step since
+// the last check, and restores their last checkpoint.
 func (t *trainer) checkDivergence() error {
 	diverged, loss, err := t.buffers.divergedAt()
 	if err != nil {
@@ -343,7 +343,7 @@ func (t *trainer) finish() (runlog.Result, error) {
 	result := runlog.Result{
 		WallSeconds: t.state.seconds, PeakRSSMB: peakRSSMB(), Fidelity: t.config.Fidelity,
 	}
-	if t.state.seconds > 0 { // not of imported weights
+	if t.state.seconds > 0 { // not for imported weights
 		result.StepsPerSecond = float64(t.state.step) / t.state.seconds
 	}
 	t.task.completeResult(&result)
@@ -353,7 +353,7 @@ func (t *trainer) finish() (runlog.Result, error) {
 	return result, t.run.SaveResult(result)
 }
 
-// memberResult returns the final numbers of a member: those of its last record, unless it diverged.
+// memberResult returns the final numbers of a member, which are those of its last record unless it diverged.
 func (t *trainer) memberResult(m int) runlog.MemberResult {
 	perEpoch, member, last := t.task.stepsPerEpoch(), t.config.Members[m], t.last[m]
 	r := runlog.MemberResult{
@@ -380,15 +380,15 @@ func (t *trainer) memberResult(m int) runlog.MemberResult {
 	return r
 }
 
-// intervals has the steps after which a run writes records and looks for divergence.
+// intervals says after which steps a run writes records and looks for divergence.
 type intervals struct {
 	total       int // steps of the run
 	recordEvery int
 	checkEvery  int
 }
 
-// intervals returns those of a run. On the CPU, where the host waits for each step anyway, it looks for
-// divergence after each.
+// intervals returns the intervals of the run. On the CPU, where the host waits for each step
+// anyway, it looks for divergence after each.
 func (t *trainer) intervals() intervals {
 	perEpoch := t.task.stepsPerEpoch()
 	v := intervals{total: t.config.TotalSteps(perEpoch), recordEvery: t.config.LogEvery, checkEvery: 256}

@@ -19,8 +19,8 @@ import (
 	"torchpe/train/runlog"
 )
 
-// sequenceTask answers sequences of any length: outputs of formal languages, or the next characters of
-// a text. All inputs of a step have one length.
+// sequenceTask predicts sequences of any length: outputs of formal languages, or the next
+// characters of a text. All inputs of a step have one length.
 type sequenceTask struct {
 	taskDefaults
 	source exampleSource
@@ -31,19 +31,19 @@ type sequenceTask struct {
 	line   pe.Positions
 
 	trained, longer []int  // measured lengths of inputs
-	unmeasured      error  // why longer ones are not measured; nil where they are
-	sizes           []size // without that of line, by the number of tokens
+	unmeasured      error  // why longer ones are not measured; nil if they are
+	sizes           []size // without that of line, by number of tokens
 	tests           map[int]sequences
 }
 
-// sequences holds examples of one length as the model takes them.
+// sequences holds examples of one length in the form of the model's input.
 type sequences struct {
 	n, tokens, outputs int
 	symbols            []int64 // [n,tokens]
 	target             []int64 // [n,outputs]
-	counted            []int64 // [n,outputs], target where it counts and -1 elsewhere
+	counted            []int64 // [n,outputs], target if it counts, else -1
 	scored             int     // of the targets
-	first              int     // the number of the first one
+	first              int     // number of the first one
 }
 
 func init() {
@@ -92,8 +92,8 @@ func newSequenceTask(c Config, source exampleSource) (*sequenceTask, error) {
 	return t, nil
 }
 
-// measurable returns the lengths above those of training at which an encoding can be measured, and why it
-// cannot at others.
+// measurable returns the lengths above those of training at which an encoding can be measured, and
+// the reason why it cannot at the others.
 func (t *sequenceTask) measurable(e encoding) (lengths []int, left error) {
 	_, lengths = t.config.Lengths()
 	for i, length := range lengths {
@@ -104,7 +104,7 @@ func (t *sequenceTask) measurable(e encoding) (lengths []int, left error) {
 	return lengths, nil
 }
 
-// checkMeasured returns an error where some longer inputs cannot be measured, or there are none.
+// checkMeasured returns an error if some longer inputs cannot be measured, or if there are none.
 func (t *sequenceTask) checkMeasured(c Config) error {
 	e, err := c.encoding()
 	if err != nil {
@@ -122,7 +122,7 @@ func (t *sequenceTask) checkMeasured(c Config) error {
 }
 
 func (t *sequenceTask) placesHint() string {
-	return fmt.Sprintf("--places %d gives learned tables places for all lengths, which training on short "+
+	return fmt.Sprintf("--places %d gives learned tables rows for all lengths, which training on short "+
 		"inputs does not reach", t.config.TestLength)
 }
 
@@ -169,7 +169,7 @@ func (t *sequenceTask) notes() []string {
 	}
 	measured := "no longer input is measured"
 	if n := len(t.longer); n > 0 {
-		measured = fmt.Sprintf("inputs above %d are not measured, so that longer ones have no mean", t.longer[n-1])
+		measured = fmt.Sprintf("inputs above %d are not measured, so longer ones have no mean", t.longer[n-1])
 	}
 	return append(t.source.notes(), fmt.Sprintf("%s: %v. %s", measured, t.unmeasured, t.placesHint()))
 }
@@ -182,14 +182,14 @@ func (t *sequenceTask) configureModel(c *models.Config) {
 
 func (t *sequenceTask) otherSizes() []size { return t.sizes }
 
-// characters is the key of those of a text in the metadata of probes: the k-th is symbol and class k.
+// characters is the metadata key, in probes, of the characters of a text: the k-th is symbol and class k.
 const characters = "characters"
 
 func (t *sequenceTask) rows() (key, text string, ofEncoding bool) {
 	return characters, t.source.characters(), false
 }
 
-// stepsPerEpoch returns the steps of training: no sequence comes twice but by chance.
+// stepsPerEpoch returns the number of training steps: sequences are repeated only by chance.
 func (t *sequenceTask) stepsPerEpoch() int { return t.steps }
 
 func (t *sequenceTask) inputs(e *ensemble, step int) stepInputs {
@@ -216,7 +216,7 @@ func (t *sequenceTask) inputs(e *ensemble, step int) stepInputs {
 		{name: "counted", shape: []int{members, t.batch * outputs}, ints: all.counted},
 		{name: "shares", shape: []int{members}, floats: shares},
 	}
-	// A step counts as one example, so that records have the mean over steps, of any length.
+	// A step counts as one example, so that records have the mean over steps, regardless of length.
 	return stepInputs{examples: 1, arrays: append(arrays, e.drawnPositions(t.batch, n, step)...)}
 }
 
@@ -262,7 +262,7 @@ func (t *sequenceTask) measure(e *ensemble, _ peTables) (measuresFiller, error) 
 		}
 	}
 	means := map[string][]int{"iid": t.trained}
-	if t.unmeasured == nil { // the shortest are the easiest: a mean of some would flatter
+	if t.unmeasured == nil { // the shortest are the easiest: a mean over only these would be too good
 		means["validation"] = t.longer
 	}
 	return func(m int, to runlog.Numbers, sums trainSums) {
@@ -289,11 +289,11 @@ func (t *sequenceTask) measure(e *ensemble, _ peTables) (measuresFiller, error) 
 	}, nil
 }
 
-// positionBins is the largest number of runs of positions whose mean loss a record has.
+// positionBins is the largest number of ranges of positions in a record, each with its mean loss.
 const positionBins = 32
 
-// lossByPosition returns means of losses over positions in runs of one length, by the last position of
-// each, counted from 1.
+// lossByPosition returns mean losses over ranges of positions of equal length, each by its last
+// position, counted from 1.
 func lossByPosition(losses []float64) map[int]float64 {
 	by, from := map[int]float64{}, 0
 	bins := min(positionBins, len(losses))
@@ -305,8 +305,8 @@ func lossByPosition(losses []float64) map[int]float64 {
 	return by
 }
 
-// test returns each member's share of right outputs, of those that count, on held-out sequences, and for
-// texts its mean loss at each of a sequence's tokens.
+// test returns each member's share of correct outputs, among those that count, on held-out
+// sequences, and for texts its mean loss at each token of a sequence.
 func (t *sequenceTask) test(e *ensemble, set sequences) (right []float64, losses [][]float64, err error) {
 	right = make([]float64, e.members())
 	for range right {
@@ -352,7 +352,7 @@ func (t *sequenceTask) testInput(e *ensemble, s *torchpe.Scope, set sequences) m
 	return in
 }
 
-// probes returns, of held-out inputs of the longest length of training, the PE tables pe/<layer>
+// probes returns, for held-out inputs of the longest training length, the PE tables pe/<layer>
 // [E,N,D] and the mean attention maps attention/<layer> [E,H,N,N].
 func (t *sequenceTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error) {
 	set := t.tests[t.config.TrainLength]

@@ -11,34 +11,34 @@ import (
 	"torchpe/train/config"
 )
 
-// exampleSource makes the examples of a sequenceTask. length is that of an input.
+// exampleSource makes the examples of a sequenceTask. length is the length of an input.
 type exampleSource interface {
 	name() string
-	// alphabet returns the numbers of different tokens and of classes, and whether no token may see a
-	// later one.
+	// alphabet returns the numbers of distinct tokens and of classes, and whether tokens must not
+	// see later ones.
 	alphabet() (symbols, classes int, causal bool)
 	notes() []string
-	// characters returns those of a text, in the order of their numbers; "" of languages.
+	// characters returns the characters of a text, in the order of their numbers, or "" for languages.
 	characters() string
 	tokens(length int) int
-	// outputs returns from how many tokens, the last ones, the output is read.
+	// outputs returns the number of tokens, at the end, from which the output is read.
 	outputs(length int) int
 	positions(length int) pe.Positions
-	// oneLength reports whether all steps have the longest inputs of training; length returns that of
-	// a step.
+	// oneLength reports whether all steps have inputs of the longest training length. length
+	// returns the length of a step.
 	oneLength() bool
 	length(seed uint64, step int) int
 	draw(r *rand.Rand, length int) tokenExample
-	// heldOut returns how many examples of a length can be held out, of the number that is wanted;
-	// held returns number i of n.
+	// heldOut returns how many examples of a length can be held out, at most wanted. held returns
+	// number i of n.
 	heldOut(wanted, length int) int
 	held(r *rand.Rand, i, n, length int) tokenExample
 }
 
-// tokenExample is an input as the model takes it.
+// tokenExample is an example in the form of the model's input.
 type tokenExample struct {
 	tokens, target []int64
-	scored         int // of the targets, the first ones
+	scored         int // number of targets that count, from the first
 }
 
 func newTextSource(c Config) (exampleSource, error) {
@@ -68,14 +68,14 @@ func newLanguageSource(c Config) (exampleSource, error) {
 	return &languageSource{task, c.Sequence.TrainLength, c.Sequence.Form == config.Decoder, digits}, nil
 }
 
-// languageSource gives the tokens of an input, followed by one token for each symbol of the output. For
-// encoders these are empty (Ruoss et al. 2023, "encoder-only"). For decoders they are an empty token,
-// which ends the input, and the output without its last symbol.
+// languageSource gives the tokens of an input, followed by one token for each symbol of the output.
+// For encoders these are empty (Ruoss et al. 2023, "encoder-only"). For decoders they are an empty
+// token, which ends the input, and the output without its last symbol.
 type languageSource struct {
 	task    sequence.Task
 	longest int // in training
 	decoder bool
-	digits  bool // the encoding takes places of digits
+	digits  bool // the encoding uses places of digits
 }
 
 func (l *languageSource) name() string {
@@ -109,7 +109,7 @@ func (l *languageSource) positions(length int) pe.Positions {
 	if !ok || !l.digits {
 		return line
 	}
-	if l.decoder { // the token that a digit is read from holds the one before it
+	if l.decoder { // the token from which a digit is read holds the digit before it
 		n := l.task.InputLen(length)
 		copy(places[n+1:], places[n:])
 		places[n] = 0
@@ -122,7 +122,7 @@ func (l *languageSource) positions(length int) pe.Positions {
 
 func (l *languageSource) oneLength() bool { return false }
 
-// length returns each length of training as likely as another.
+// length draws a training length uniformly.
 func (l *languageSource) length(seed uint64, step int) int {
 	return 1 + torchpe.Stream(seed, fmt.Sprintf("length %d", step)).IntN(l.longest)
 }
@@ -147,7 +147,7 @@ func (l *languageSource) heldOut(wanted, _ int) int { return wanted }
 
 func (l *languageSource) held(r *rand.Rand, _, _, length int) tokenExample { return l.draw(r, length) }
 
-// textSource has windows of a text, whose every token is read for the next character.
+// textSource has windows of a text; each token predicts the next character.
 type textSource struct {
 	text    *sequence.Text
 	trained int
@@ -185,7 +185,7 @@ func (t *textSource) held(_ *rand.Rand, i, n, length int) tokenExample {
 	return windowExample(t.text.Held(i, n, length+1))
 }
 
-// windowExample returns all characters of a window but the last, and all but the first as target.
+// windowExample returns all characters of a window except the last, and as target all except the first.
 func windowExample(window []uint16) (e tokenExample) {
 	for i := range window[1:] {
 		e.tokens, e.target = append(e.tokens, int64(window[i])), append(e.target, int64(window[i+1]))

@@ -53,9 +53,9 @@ func TestLongWarmup(t *testing.T) {
 	c.WarmupSteps, c.PEWarmupSteps = 24, new(13)
 	got := c.notes(task)[before:]
 	want := []string{
-		"--warmup-steps 24: training ends after 12 steps, when the learning rate has risen to 0.5 of what was asked",
-		"--pe-warmup-steps 13: training ends after 12 steps, when the learning rate has risen to 0.92 of what " +
-			"was asked",
+		"--warmup-steps 24: training ends after 12 steps, when the learning rate has only reached 0.5 of its value",
+		"--pe-warmup-steps 13: training ends after 12 steps, when the learning rate has only reached 0.92 of " +
+			"its value",
 	}
 	expect.Equal(t, "notes", got, want)
 }

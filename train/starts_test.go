@@ -86,7 +86,7 @@ func TestStartFromAFile(t *testing.T) {
 		c.PEInit = "mds"
 		tables, notes := startOfRun(t, c)
 		apartBy(t, tables[0], want, 16, *c.Members[0].Sigma)
-		if strings.Contains(notes, "order of tokens alone") || !strings.Contains(notes, "start of learn: ") {
+		if strings.Contains(notes, "only the order of tokens") || !strings.Contains(notes, "start of learn: ") {
 			t.Error(notes)
 		}
 	}
@@ -132,10 +132,10 @@ func TestRefusedStarts(t *testing.T) {
 	for says, c := range map[string]Config{
 		"token 2 is constant":             flat,
 		"masked: token 2 is constant":     flat2,
-		"take a lower --pe-init-sparsity": few,
+		"give a lower --pe-init-sparsity": few,
 		"at most 14 coordinates":          many,
 		"task lst has none":               puzzles,
-		"no path joins tokens":            parts,
+		"no path connects tokens":         parts,
 	} {
 		err := c.Resolve()
 		if err == nil {

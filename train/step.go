@@ -14,8 +14,8 @@ import (
 	"torchpe/train/config"
 )
 
-// step runs training step number step (from 0) of total, the steps that the schedule follows. On a GPU it returns
-// before the device has finished.
+// step runs training step number step (from 0) of total, the number of steps of the schedule. On a
+// GPU it returns before the device has finished.
 func (e *ensemble) step(step, total int) error {
 	in := e.buffers.inputs.get(step)
 	if err := e.optimizer.Prepare(e.settingsAt(step, total)); err != nil {
@@ -40,8 +40,8 @@ func (e *ensemble) compute(v *stepVariant) {
 	if err := e.optimizer.ZeroGrad(); err != nil {
 		panic(&torchpe.Error{Op: "ZeroGrad", Msg: err.Error()})
 	}
-	loss.each.Sum().Backward() // members share nothing: the sum's gradient is each member's own
-	// Members whose loss is not finite stop before the update.
+	loss.each.Sum().Backward() // members are independent, so the sum's gradient is each member's own
+	// Members whose loss is not finite are stopped before the update.
 	accounts := e.buffers.accounts
 	torchpe.Account(loss.each, loss.correct, v.examples, in[seedInput], accounts)
 	active := accounts.In(s).Select(0, torchpe.AccountActive)
@@ -89,14 +89,14 @@ func scheduleFactor(schedule string, step, warmup, total int) float64 {
 
 // stepVariant is the step for inputs of certain shapes.
 type stepVariant struct {
-	constants *torchpe.Constants // nil on the CPU, which need not keep them
-	examples  int                // of each member
+	constants *torchpe.Constants // nil on the CPU, which does not need them
+	examples  int                // per member
 	inputs    deviceInputs
 	runs      int
-	graph     *torchpe.Graph // nil before it was recorded
+	graph     *torchpe.Graph // nil until recorded
 }
 
-// eagerRuns counts the runs of a step before it is recorded: libraries set up in first runs.
+// eagerRuns is the number of runs of a step before it is recorded, in which libraries initialise.
 const eagerRuns = 3
 
 // writeInputs writes the inputs of a step to the device and returns the step for their shapes.
@@ -127,7 +127,7 @@ func (e *ensemble) variantOf(in stepInputs) *stepVariant {
 func (e *ensemble) runRecorded(v *stepVariant) error {
 	v.runs++
 	if v.graph == nil && e.graphs && v.runs > eagerRuns {
-		// Where graphs of other shapes leave no room for this one, it is recorded without them.
+		// If graphs of other shapes leave too little memory, it is recorded without them.
 		if err := e.retryAfterOOM(func() error { return e.recordGraph(v) }); err != nil {
 			return err
 		}
@@ -138,9 +138,9 @@ func (e *ensemble) runRecorded(v *stepVariant) error {
 	return e.retryAfterOOM(func() error { return torchpe.Catch(func() { e.compute(v) }) })
 }
 
-// recordGraph records a step, in memory that it shares with those recorded before.
+// recordGraph records a step, in memory that it shares with the graphs recorded before.
 func (e *ensemble) recordGraph(v *stepVariant) (err error) {
-	// Memory of the runs before goes to the recording.
+	// The recording gets the memory of earlier runs.
 	if err = torchpe.ReleaseCached(e.device); err != nil {
 		return err
 	}
@@ -151,9 +151,9 @@ func (e *ensemble) recordGraph(v *stepVariant) (err error) {
 	return err
 }
 
-// retryAfterOOM calls f. Where the device has no memory for it beside the recorded steps, these are
-// dropped, and f is called again. f may be a training step: all its memory but a few numbers is
-// allocated before it changes anything.
+// retryAfterOOM calls f. If the device has too little memory beside the recorded steps, these are
+// dropped and f is called again. f may be a training step, which allocates all its memory except a
+// few numbers before it changes anything.
 func (e *ensemble) retryAfterOOM(f func() error) error {
 	err := f()
 	if err == nil || !outOfMemory(err) || !e.buffers.dropGraphs() {
@@ -166,9 +166,9 @@ func (e *ensemble) retryAfterOOM(f func() error) error {
 }
 
 // stepInputs are the host's inputs of a training step: indexes of examples, masks of tokens, drawn
-// positions. They are a function of the configuration and the step alone.
+// positions. They depend only on the configuration and the step.
 type stepInputs struct {
-	examples int // of each member
+	examples int // per member
 	arrays   []hostArray
 }
 
@@ -182,7 +182,7 @@ type hostArray struct {
 }
 
 // shapes returns a key that differs for inputs for which a step does different work, such as the
-// last, smaller batch of an epoch.
+// smaller last batch of an epoch.
 func (in stepInputs) shapes() string {
 	text := ""
 	for _, a := range in.arrays {
@@ -194,7 +194,7 @@ func (in stepInputs) shapes() string {
 // deviceInputs are inputs at fixed addresses on the device, by name.
 type deviceInputs map[string]torchpe.Tensor
 
-// allocateInputs returns zeros in s of the shapes of inputs.
+// allocateInputs returns zeros in s with the shapes of inputs.
 func allocateInputs(s *torchpe.Scope, dev torchpe.Device, in stepInputs) deviceInputs {
 	d := deviceInputs{}
 	for _, a := range in.arrays {
@@ -210,7 +210,7 @@ func allocateInputs(s *torchpe.Scope, dev torchpe.Device, in stepInputs) deviceI
 	return d
 }
 
-// write replaces the values by those of other steps.
+// write replaces the values by those of another step.
 func (d deviceInputs) write(in stepInputs) {
 	for _, a := range in.arrays {
 		switch {
@@ -227,20 +227,21 @@ func (d deviceInputs) write(in stepInputs) {
 // seedInput names the input that seeds random draws, int64 [1+E]: the step, and each member's seed.
 const seedInput = "step and seeds"
 
-// stepBuffers is the memory on the device that all training steps share, at fixed addresses: what
-// they read, what they leave, and for each shape of their inputs the recorded steps. The host waits
-// for it only when it must: see trainer.checkDivergence.
+// stepBuffers is the memory on the device that all training steps share, at fixed addresses: their
+// inputs, their results, and the recorded steps for each shape of inputs. The host waits for the
+// device only when it must: see trainer.checkDivergence.
 type stepBuffers struct {
-	// float64 [AccountRows,E]: sums since the last record, who is active, and who diverged when
+	// float64 [AccountRows,E]: sums since the last record, which members are active, and when
+	// members diverged.
 	accounts torchpe.Tensor
-	examples float64 // of each member since the last record
+	examples float64 // per member since the last record
 
 	variants  map[string]*stepVariant
 	graphPool *torchpe.Graph // whose memory the other graphs share; nil before the first
 	inputs    prefetcher
 }
 
-// trainSums sums up what training saw since the last record, for each member.
+// trainSums are each member's sums of training since the last record.
 type trainSums struct {
 	loss     []float64 // [E], over examples
 	correct  []float64 // [E]
@@ -277,12 +278,12 @@ func (b *stepBuffers) close() {
 	}
 }
 
-// dropGraphs frees the recorded steps, which are recorded again, and says whether there were any.
+// dropGraphs frees the recorded steps, which will be recorded again, and reports whether there were any.
 func (b *stepBuffers) dropGraphs() bool {
 	had := false
 	for _, v := range b.variants {
 		if v.graph != nil {
-			_ = v.graph.Close() // the device's memory goes with the process where this fails
+			_ = v.graph.Close() // if this fails, the memory is freed with the process
 			v.graph, v.runs, had = nil, 0, true
 		}
 	}
@@ -290,7 +291,7 @@ func (b *stepBuffers) dropGraphs() bool {
 	return had
 }
 
-// reset puts sums and the state of members on the device.
+// reset writes sums and the state of members to the device.
 func (b *stepBuffers) reset(sums trainSums, active []bool) error {
 	b.examples = sums.examples
 	on := make([]float64, len(active))
@@ -303,7 +304,7 @@ func (b *stepBuffers) reset(sums trainSums, active []bool) error {
 	return torchpe.Catch(func() { torchpe.Write(b.accounts, rows) })
 }
 
-// sums waits for the device and returns what training saw since the last record.
+// sums waits for the device and returns the sums of training since the last record.
 func (b *stepBuffers) sums() (sums trainSums, err error) {
 	err = torchpe.Catch(func() {
 		rows := b.rows()
@@ -318,8 +319,8 @@ func (b *stepBuffers) rows() [][]float64 {
 	return slices.Collect(slices.Chunk(all, len(all)/torchpe.AccountRows))
 }
 
-// divergedAt waits for the device and returns for each member the step (from 1) whose loss was not
-// finite, 0 = none, and the losses of the last step.
+// divergedAt waits for the device. It returns for each member the step (from 1) at which its loss
+// was not finite, or 0, and the losses of the last step.
 func (b *stepBuffers) divergedAt() (at []int, last []float64, err error) {
 	err = torchpe.Catch(func() {
 		rows := b.rows()
@@ -331,8 +332,8 @@ func (b *stepBuffers) divergedAt() (at []int, last []float64, err error) {
 	return at, last, err
 }
 
-// eachMember calls f for every member at the same time and waits, so that the host's work for a
-// step takes no longer than a GPU's.
+// eachMember calls f for all members concurrently and waits, so that the host's work for a step
+// takes no longer than a GPU's.
 func eachMember(members int, f func(m int)) {
 	if members == 1 {
 		f(0)
@@ -345,9 +346,8 @@ func eachMember(members int, f func(m int)) {
 	wait.Wait()
 }
 
-// drawnPositions returns the input of an encoding that draws positions for each of the B samples of
-// N tokens of a step, [E,B,N], or nil for other encodings. Member e's are a function of its seed and
-// the step.
+// drawnPositions returns the input of an encoding that draws positions for each of the B samples of N tokens
+// of a step, [E,B,N], or nil for other encodings. They depend only on each member's seed and the step.
 func (e *ensemble) drawnPositions(B, n, step int) []hostArray {
 	if e.model.Encoding.Draw().Range == 0 {
 		return nil
@@ -356,7 +356,7 @@ func (e *ensemble) drawnPositions(B, n, step int) []hostArray {
 	return []hostArray{{name: "positions", shape: []int{e.members(), B, n}, floats: drawn}}
 }
 
-// drawPositions draws [E,B,N] positions; name is that of the random stream.
+// drawPositions draws [E,B,N] positions; name is the name of the random stream.
 func (e *ensemble) drawPositions(B, n int, name string) []float64 {
 	each := B * n
 	drawn, draw := make([]float64, e.members()*each), e.model.Encoding.Draw()
@@ -366,7 +366,7 @@ func (e *ensemble) drawPositions(B, n int, name string) []float64 {
 	return drawn
 }
 
-// positions returns a model's positions with those that were drawn for a step in s.
+// positions returns a model's positions, with those drawn for a step, in s.
 func (e *ensemble) positions(s *torchpe.Scope, m *models.Model, in deviceInputs) pe.Positions {
 	p := m.Config.Positions
 	if drawn, ok := in["positions"]; ok {
@@ -375,8 +375,8 @@ func (e *ensemble) positions(s *torchpe.Scope, m *models.Model, in deviceInputs)
 	return p
 }
 
-// addDrawnPositions adds to an input of B samples the positions that the encoding draws, for
-// member e from its seed and the name of the random stream.
+// addDrawnPositions adds to an input of B samples the positions that the encoding draws from each
+// member's seed and the random stream called name.
 func (e *ensemble) addDrawnPositions(s *torchpe.Scope, in *models.Input, B int, name string) {
 	if e.model.Encoding.Draw().Range == 0 {
 		return
@@ -386,21 +386,21 @@ func (e *ensemble) addDrawnPositions(s *torchpe.Scope, in *models.Input, B int, 
 	in.Positions.Drawn = drawn.To(e.model.Config.DType, e.device)
 }
 
-// prefetcher computes the inputs of the next step while the device works on the present one.
+// prefetcher computes the inputs of the next step while the device works on the current one.
 type prefetcher struct {
 	make func(step int) stepInputs
-	made chan stepInputs // has the inputs of step next, once they are computed; nil before the first step
+	made chan stepInputs // gets the inputs of step next when computed; nil before the first step
 	next int
 }
 
-// repeat makes the inputs of the first n steps come again and again.
+// repeat cycles through the inputs of the first n steps.
 func (p *prefetcher) repeat(n int) {
 	p.wait()
 	first := p.make
 	p.make = func(step int) stepInputs { return first(step % n) }
 }
 
-// get returns the inputs of a step, and begins on those of the step after it.
+// get returns the inputs of a step, and starts computing those of the next step.
 func (p *prefetcher) get(step int) stepInputs {
 	if p.made == nil || p.next != step {
 		p.wait()
@@ -417,7 +417,7 @@ func (p *prefetcher) begin(step int) {
 	go func() { made <- p.make(step) }()
 }
 
-// wait drops the inputs that are being computed.
+// wait discards the inputs that are being computed.
 func (p *prefetcher) wait() {
 	if p.made != nil {
 		<-p.made
@@ -425,7 +425,7 @@ func (p *prefetcher) wait() {
 	}
 }
 
-// epochCache keeps what was computed for an epoch until another is asked for.
+// epochCache keeps a value computed for an epoch until another epoch is requested.
 type epochCache[T any] struct {
 	epoch int
 	full  bool

@@ -16,19 +16,19 @@ import (
 	"torchpe/train/sweep"
 )
 
-// TaskStoppedError says that the task of a sweep was stopped before its end; its state is saved.
+// TaskStoppedError says that the task of a sweep was stopped before its end. Its state is saved.
 type TaskStoppedError struct {
 	error
 	Cancelled bool // the sweep was cancelled; else the context ended
 }
 
-// Unwrap returns why and where training stopped.
+// Unwrap returns the reason why training stopped, and the step.
 func (e *TaskStoppedError) Unwrap() error { return e.error }
 
-// RunTask trains a claimed task of a sweep, from its last checkpoint where there is one, and gives
-// the claim up: done, failed, or with a TaskStoppedError stopped. It resumes whatever the options
-// say. The observer, which must not be nil, is told of a failure before that is recorded: the
-// record holds the end of the task's log.
+// RunTask trains a claimed task of a sweep, from its last checkpoint if there is one, and releases
+// the claim: the task is then done, failed, or stopped with a TaskStoppedError. It resumes
+// regardless of the options. The observer, which must not be nil, is told of a failure before it is
+// recorded, because the record includes the end of the task's log.
 func RunTask(ctx context.Context, claim *sweep.Claim, c Config, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -105,13 +105,12 @@ func (h *heartbeats) Stepped(done int) {
 	h.Observer.Stepped(done)
 }
 
-// start writes heartbeats until the returned function is called, and calls cancel when the sweep is
-// cancelled.
+// start writes heartbeats until the returned function is called, and calls cancel if the sweep is cancelled.
 func (h *heartbeats) start(cancel func()) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	beat := func() {
-		// A heartbeat that cannot be written is no reason to stop training.
+		// A heartbeat that cannot be written is not a reason to stop training.
 		_ = h.claim.Beat(int(h.first.Load()), int(h.step.Load()), int(h.total.Load()))
 	}
 	wg.Go(func() {
@@ -144,7 +143,8 @@ const (
 	calibrationEnough  = time.Second
 )
 
-// TimeStep times a step and a record of a task's configuration for the estimate of a sweep. It takes seconds.
+// TimeStep measures the time of a step and a record of a task's configuration for the estimate of a
+// sweep. It takes seconds.
 func TimeStep(c config.Config) (sweep.StepTime, error) {
 	b, err := BenchStep(calibrated(c, len(torchpe.DescribeSystem().GPUs)), BenchOptions{
 		Warmup: calibrationWarmup, Steps: calibrationSteps, Enough: calibrationEnough,
@@ -153,8 +153,8 @@ func TimeStep(c config.Config) (sweep.StepTime, error) {
 		StepsPerEpoch: b.StepsPerEpoch, RecordMS: b.RecordMS / float64(max(1, b.Members))}, err
 }
 
-// calibrated returns the configuration to time: with fewer members on a CPU, and one thread where
-// the number is open.
+// calibrated returns the configuration to time: with fewer members on a CPU, and one thread if the
+// number is open.
 func calibrated(c config.Config, gpus int) Config {
 	if c.Threads == 0 {
 		c.Threads = 1

@@ -67,7 +67,7 @@ func TestRunTask(t *testing.T) {
 		cancel()
 		var stopped *TaskStoppedError
 		if !errors.As(err, &stopped) || stopped.Cancelled != cancelled || !errors.As(err, new(*Interrupted)) ||
-			!strings.Contains(err.Error(), "saved, torchpe sweep resume "+s.Dir+" goes on") {
+			!strings.Contains(err.Error(), "saved, torchpe sweep resume "+s.Dir+" continues") {
 			t.Errorf("%s: %v", want, err)
 		}
 		if task := s.Task(both); task.State != sweep.StatePending || task.Heartbeat.Stopped != want ||

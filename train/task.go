@@ -20,11 +20,11 @@ type task interface {
 type taskMaker struct {
 	// read reads or generates the data of a configuration.
 	read func(c Config) (task, error)
-	// empty returns the task without data; nil where the model depends on them.
+	// empty returns the task without data; it is nil if the model depends on the data.
 	empty func(c Config) (task, error)
 }
 
-// taskMakers has the makers by the name of the task. The file of a task adds its own.
+// taskMakers has the makers by name of the task. The file of each task adds its own.
 var taskMakers = map[string]taskMaker{}
 
 func (c Config) maker() taskMaker { return taskMakers[c.Facts().Name] }
@@ -35,49 +35,50 @@ func newTask(c Config) (task, error) { return c.maker().read(c) }
 type dataset interface {
 	// fingerprint returns the SHA-256 over the data.
 	fingerprint() string
-	// notes returns sentences about the data that a user should read before training.
+	// notes returns notes about the data for the user, to be shown before training.
 	notes() []string
-	// rows returns what rows of parameters stand for, as the metadata of the probes has it, and its key there;
-	// none where that is the same for all data. Those are of the encoding, or of the rest of the model.
+	// rows returns what rows of parameters stand for, as text for the metadata of the probes with
+	// its key, or "" if that is the same for all data. ofEncoding says whether these are rows of
+	// the encoding or of the rest of the model.
 	rows() (key, text string, ofEncoding bool)
-	// configureModel sets what the data decide of the model's configuration.
+	// configureModel sets the model settings that the data determine.
 	configureModel(c *models.Config)
-	// otherSizes returns at which positions besides those of configureModel the model is needed.
+	// otherSizes returns the positions, besides those of configureModel, at which the model is needed.
 	otherSizes() []size
 	// moveToDevice puts the data on the device.
 	moveToDevice(e *ensemble)
-	// stepsPerEpoch counts the steps that see every training example once.
+	// stepsPerEpoch returns the number of steps that see every training example once.
 	stepsPerEpoch() int
 }
 
 // objective is the part of a task that training steps use.
 type objective interface {
-	// inputs returns the host's inputs of a step (from 0). It runs beside the step before.
+	// inputs returns the host's inputs of a step (from 0). It runs during the previous step.
 	inputs(e *ensemble, step int) stepInputs
-	// loss runs a step's examples forward. It may not read from the host: see torchpe.Graph.
+	// loss runs the forward pass of a step's examples. It must not read from the host: see
+	// torchpe.Graph.
 	loss(e *ensemble, s *torchpe.Scope, in deviceInputs) stepLoss
 }
 
 // evaluation is the part of a task that records and results use.
 type evaluation interface {
-	// measure measures the held-out examples and the PE's tables. fill then adds what member m's
-	// record has of these and of the sums since the last record.
+	// measure measures the held-out examples and the PE's tables. fill then adds these measures and
+	// those of the sums since the last record to member m's record.
 	measure(e *ensemble, tables peTables) (fill measuresFiller, err error)
 	// probes returns tensors from inside the trained model, and metadata for their file.
 	probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error)
-	// addFinal adds what was measured of a member with the probes, for its result.
+	// addFinal adds measures of a member that were taken with the probes to its result.
 	addFinal(member int, to runlog.Numbers)
-	// checkMeasured returns an error where a model of a configuration, which shares the task's data,
-	// cannot be measured on all held-out data.
+	// checkMeasured returns an error if a model of a configuration with the same data cannot be
+	// measured on all held-out data.
 	checkMeasured(c Config) error
 	// completeResult adds what all members share.
 	completeResult(r *runlog.Result)
-	// trainingSums returns the sums that the last record of training has, measured anew for an imported
-	// model.
+	// trainingSums returns the sums for the last record of an imported model, measured anew.
 	trainingSums(e *ensemble) (trainSums, error)
 }
 
-// taskDefaults has the methods of tasks that need nothing special there.
+// taskDefaults has defaults for methods that a task may not need.
 type taskDefaults struct{}
 
 func (taskDefaults) otherSizes() []size                        { return nil }
@@ -95,7 +96,7 @@ func (taskDefaults) trainingSums(e *ensemble) (trainSums, error) {
 // measuresFiller adds the measures of member m.
 type measuresFiller func(m int, to runlog.Numbers, sums trainSums)
 
-// size is positions at which a model is needed, and what an error about them begins with.
+// size is positions at which a model is needed, and the start of errors about them.
 type size struct {
 	at    pe.Positions
 	label string
@@ -104,7 +105,7 @@ type size struct {
 // stepLoss is the result of a training step's forward pass.
 type stepLoss struct {
 	each    torchpe.Tensor // [E] mean loss of each member
-	correct torchpe.Tensor // float64 [E] correct answers; the zero Tensor where there are none
+	correct torchpe.Tensor // float64 [E] correct answers; the zero Tensor if not counted
 }
 
 // tensorList collects the tensors of a file, and the first error.

@@ -172,15 +172,15 @@ func TestUntilThatIsNeverMet(t *testing.T) {
 		{tiny(t, "rope"), "pe_norm=3", "they have loss, train, iid, validation, validation/1-vector"},
 		{tiny(t, "learn"), "pe_gradient_share=0.1", ""},
 		{tiny(t, "learn"), "pe_effective_rank=16", ""}, // tables of 16 tokens
-		{tiny(t, "learn"), "pe_effective_rank=16.1", "have no rank beyond 16"},
+		{tiny(t, "learn"), "pe_effective_rank=16.1", "have a rank of at most 16"},
 		{tiny(t, "2d-fixed"), "pe_norm=1", ""},
 		{tiny(t, "2d-fixed"), "pe_gradient_share=0.1", "have no number pe_gradient_share"},
-		{tiny(t, "learn"), "train=99", "train=99 is never beyond 1"},
+		{tiny(t, "learn"), "train=99", "train=99 never passes 1"},
 		{tiny(t, "learn"), "iid=-1", "iid=-1 holds before training"},
-		{tiny(t, "learn"), "loss=-1", "loss=-1 is never beyond 0"},
-		{tiny(t, "learn"), "test_mse_0.50=1", "test_mse/0.50 is no number at which"},
+		{tiny(t, "learn"), "loss=-1", "loss=-1 never passes 0"},
+		{tiny(t, "learn"), "test_mse_0.50=1", "test_mse/0.50 is not a number at which"},
 		{tiny(t, "learn"), "tokens_25=0.9", "have no number tokens/25"},
-		{tiny(t, "learn"), "noise/0.1=0.9", "noise/0.1 is no number at which"},
+		{tiny(t, "learn"), "noise/0.1=0.9", "noise/0.1 is not a number at which"},
 		{sized, "tokens_25=0.9", ""},
 		{sized, "tokens_36=0.9", `did you mean "tokens/25"?`},
 		{tinyMasked(t, "learn"), "train=0.5", "these are loss, train_mse, test_mse/LEVEL"},
@@ -195,7 +195,7 @@ func TestUntilThatIsNeverMet(t *testing.T) {
 		{short, "validation=0.9", "have no number validation"},
 		{tinySequence(t, "reverse-string", "rope"), "validation=0.9", ""},
 		{tinyText(t, "alibi"), "perplexity_7=2", "have no number perplexity/7"},
-		{tinyText(t, "alibi"), "perplexity_12=0.5", "perplexity/12=0.5 is never beyond 1"},
+		{tinyText(t, "alibi"), "perplexity_12=0.5", "perplexity/12=0.5 never passes 1"},
 	} {
 		c.config.Until, c.config.LimitSteps = c.until, 1
 		dir := filepath.Join(t.TempDir(), "run")

@@ -242,7 +242,7 @@ func TestAnalyzeDamagedRun(t *testing.T) {
 		expect.NoError(t, os.Remove(filepath.Join(run, name)))
 	}
 	remove("checkpoint.safetensors")
-	says(t, dir, "analyze toeplitz runs/learned", 0, "2>is of step 0, and training ended after step 18")
+	says(t, dir, "analyze toeplitz runs/learned", 0, "2>is of step 0, but training ended after step 18")
 	says(t, dir, "export runs/learned --out twin --json", 0, `"step": 0`, "2>is of step 0")
 	remove("checkpoint.prev.safetensors")
 	says(t, dir, "analyze toeplitz runs/learned", 0, "–", "2>no checkpoint")

@@ -57,8 +57,8 @@ func TestDataInfo(t *testing.T) {
 	says(t, ".", "data info "+parcels, 0, "left-first")
 	// What fits no known number of tokens is described all the same; what the user says of it must
 	// fit.
-	says(t, ".", "data info "+one, 0, "[6 7]: say which axis holds the tokens")
-	says(t, ".", "data info --dataset zzz "+seriesFixture(t, "frames.npy"), exitFailed, "leave --dataset out")
+	says(t, ".", "data info "+one, 0, "[6 7]: choose the axis of the tokens")
+	says(t, ".", "data info --dataset zzz "+seriesFixture(t, "frames.npy"), exitFailed, "omit --dataset")
 	says(t, ".", "data info --names "+seriesFixture(t, "names.txt")+" "+one, 0, "L_V1_ROI")
 }
 
@@ -76,7 +76,7 @@ func TestDataInfoOfManyFiles(t *testing.T) {
 	out, errs, _ := here(t, dir, "data", "info", ".")
 	head, rest, _ := strings.Cut(out, "\n├")
 	said := strings.Join(strings.Fields(rest), " ")
-	if !strings.Contains(head, "subject") || strings.Count(said, "80 20]: say which axis holds") != 1 ||
+	if !strings.Contains(head, "subject") || strings.Count(said, "80 20]: choose the axis of") != 1 ||
 		!strings.Contains(said, "(1 more like this)") {
 		t.Errorf("%s%s", out, errs)
 	}
@@ -140,7 +140,7 @@ func TestHCPConvert(t *testing.T) {
 	says(t, ".", "data hcp check "+dir, 0, "2: Visual (3 tokens), Motor (3 tokens)\n")
 	// It overwrites nothing unasked, and even if asked leaves no runs of another conversion beside its names.
 	says(t, ".", convert+one, exitUsage, "--force")
-	says(t, ".", convert+one+" --force", exitFailed, "sub-02_run-1.npy exists and is no run of this data")
+	says(t, ".", convert+one+" --force", exitFailed, "sub-02_run-1.npy exists and is not a run of this data")
 	expect.NoError(t, os.Remove(filepath.Join(dir, "sub-02_run-1.npy")))
 	plain := filepath.Join(t.TempDir(), "sub-01.npy")
 	copyFile(t, seriesFixture(t, "frames.npy"), plain)

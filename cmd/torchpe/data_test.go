@@ -150,7 +150,7 @@ func TestLSTOtherSides(t *testing.T) {
 		"│ have the answer that follows from the grid                           │ 36 ", "!>isomorphic")
 	train := "train --preset quick --d-model 16 --layers 1 --epochs 1 --noise none --quiet --lst-train " + files
 	says(t, dir, train+"--lst-side 5 --out run", 0, "validation")
-	says(t, dir, train+"--out other", exitFailed, "has side 5, and --lst-side is 4: give the side of the files")
+	says(t, dir, train+"--out other", exitFailed, "has side 5, but --lst-side is 4: give the side of the files")
 	var summary map[string]any
 	if saysJSON(t, dir, line+"6 --out six", &summary); summary["side"] != 6. {
 		t.Errorf("%v", summary)

@@ -189,7 +189,7 @@ func TestSignalWhileReading(t *testing.T) {
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != exitTerminated || time.Since(start) > 10*time.Second ||
-		!strings.Contains(errs.String(), "interrupted while data were read") {
+		!strings.Contains(errs.String(), "interrupted while reading data") {
 		t.Errorf("exit code %d after %v: %s", code, time.Since(start), errs.String())
 	}
 	expect.ErrorIs(t, expect.ErrorOf(os.Stat(filepath.Join(dir, "run"))), os.ErrNotExist)

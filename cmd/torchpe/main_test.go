@@ -137,7 +137,7 @@ func TestWrongConditionsAreNoted(t *testing.T) {
 	path := filepath.Join(dir, "validation.csv")
 	swapped := strings.NewReplacer("Binary", "Ternary", "Ternary", "Binary").Replace(readText(t, path))
 	expect.NoError(t, os.WriteFile(path, []byte(swapped), 0o666))
-	says(t, dir, line+"wrong", 0, "2>conditions: 8 of 12 validation puzzles claim another than the rules give")
+	says(t, dir, line+"wrong", 0, "2>conditions: 8 of 12 validation puzzles state another one than the rules give")
 }
 
 func TestTrainWritesARun(t *testing.T) {

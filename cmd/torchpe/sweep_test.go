@@ -247,9 +247,9 @@ func TestSweepByLayer(t *testing.T) {
 	says(t, dir, "sweep --dry-run --pe learn,rope@1-4"+of4, 2,
 		"give @LAYERS to every value, or to none")
 	says(t, dir, "train --pe rope,nope"+of4, 2, "want one encoding")
-	says(t, dir, "train --pe rope@1-3,nope@5"+of4, 2, "nothing is said of layer 4 of 4")
+	says(t, dir, "train --pe rope@1-3,nope@5"+of4, 2, "layer 4 of 4 has no value")
 	says(t, dir, "train --pe rope(base=5)@local,nope@global"+of4, 2, "no layer is local")
-	says(t, dir, "train --pe rope --window 3@1-3"+of4, 2, "--window: nothing is said of layer 4")
+	says(t, dir, "train --pe rope --window 3@1-3"+of4, 2, "--window: layer 4")
 	says(t, dir, "train --pe rope --window -3"+of4, 2, "is not a number of places")
 }
 

@@ -1,7 +1,6 @@
-// Package array holds rectangular arrays of numbers as they come from a file. Each file format has
-// a package below this one; all of them are pure Go, check claimed sizes against the length of the
-// file and a [Budget] before they allocate memory, and return an error for a file that is damaged or
-// hostile: see [Fail].
+// Package array has rectangular arrays of numbers read from files. Each file format has a package below this
+// one. All of them are pure Go, check claimed sizes against the length of the file and a [Budget] before
+// they allocate memory, and return an error for a damaged or hostile file: see [Fail].
 package array
 
 import (
@@ -10,10 +9,9 @@ import (
 	"slices"
 )
 
-// Array is an array in row-major order (the last axis varies fastest), whatever the order in its
-// file.
+// Array is an array in row-major order (the last axis varies fastest), regardless of the order in its file.
 type Array struct {
-	Name  string // a path in HDF5, a variable in MATLAB; empty in a file of one array
+	Name  string // a path in HDF5, a variable in MATLAB; empty for the only array of a file
 	Shape []int  // empty for a single number
 	Data  []float64
 }
@@ -46,7 +44,7 @@ func Count(shape []int, bytes int) (int, error) {
 	return n, nil
 }
 
-// Check returns an error where the shape and the number of elements disagree.
+// Check returns an error if the shape does not match the number of elements.
 func (a Array) Check() error {
 	n, err := Count(a.Shape, 8)
 	if err != nil {
@@ -58,8 +56,7 @@ func (a Array) Check() error {
 	return nil
 }
 
-// Squeeze returns a without its axes of length one, down to two axes: [1,360,1195] becomes
-// [360,1195].
+// Squeeze removes axes of length one, down to two axes: [1,360,1195] becomes [360,1195].
 func (a Array) Squeeze() Array {
 	shape := slices.Clone(a.Shape)
 	for i := 0; i < len(shape) && len(shape) > 2; {
@@ -85,8 +82,8 @@ func (a Array) Transpose() Array {
 	return t
 }
 
-// FromColumnMajor returns the numbers of an array of this shape in row-major order, given in that
-// of Fortran and MATLAB, in which the first axis varies fastest. It may return its argument.
+// FromColumnMajor converts the numbers of an array of this shape from column-major order (Fortran,
+// MATLAB), in which the first axis varies fastest, to row-major order. It may return its argument.
 func FromColumnMajor(data []float64, shape []int) []float64 {
 	if len(shape) < 2 || len(data) == 0 {
 		return data

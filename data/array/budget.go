@@ -12,28 +12,28 @@ import (
 	"unsafe"
 )
 
-// Budget bounds the bytes that reading one file allocates, its inflated bytes among them. Readers
+// Budget bounds the bytes that reading one file allocates, including decompressed bytes. Readers
 // ask before they allocate what a file claims.
 type Budget struct{ limit, taken int64 }
 
 // NewBudget returns the budget of one file.
 func NewBudget() *Budget { return &Budget{limit: Limit()} }
 
-// TooLargeError says that a file needs more memory than readers may take.
+// TooLargeError says that a file needs more memory than readers may allocate.
 type TooLargeError struct {
-	What        string // what the file holds
-	Need, Limit int64  // bytes, those taken before included
+	What        string // content of the file
+	Need, Limit int64  // bytes, including those taken before
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("%s: reading needs %s of memory, and may take %s: raise the limit with "+
+	return fmt.Sprintf("%s: reading needs %s of memory, but may use %s: raise the limit with "+
 		"--max-memory, if the machine has as much", e.What, Bytes(e.Need), Bytes(e.Limit))
 }
 
 // refuseAll makes requests fail in tests.
 var refuseAll = func() bool { return false }
 
-// Fits returns a [TooLargeError] where n more bytes are beyond the budget.
+// Fits returns a [TooLargeError] if n more bytes exceed the budget.
 func (b *Budget) Fits(n int64, what string) error {
 	if n < 0 || n > b.limit-b.taken || refuseAll() {
 		need := int64(math.MaxInt64)
@@ -54,7 +54,7 @@ func (b *Budget) Take(n int64, what string) error {
 	return nil
 }
 
-// Give counts n bytes less, which nothing uses any more.
+// Give returns n bytes that are no longer used.
 func (b *Budget) Give(n int64) { b.taken -= n }
 
 // Make is make([]T, n) within a budget.
@@ -70,7 +70,7 @@ func Make[T any](b *Budget, n int, what string) ([]T, error) {
 	return make([]T, n), nil
 }
 
-// Bytes shows a number of bytes in a unit that suits people, such as 1.5 GB.
+// Bytes formats a number of bytes in a suitable unit, such as 1.5 GB.
 func Bytes(n int64) string {
 	value, unit := float64(n), "bytes"
 	for _, larger := range []string{"kB", "MB", "GB", "TB", "PB", "EB"} {
@@ -96,19 +96,19 @@ func ParseBytes(text string) (int64, error) {
 	}
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(v*factor >= 1e6) || v*factor > 1e18 {
-		return 0, fmt.Errorf("%q is no size from 1 MB on, such as 500M, 8G or 1.5T", text)
+		return 0, fmt.Errorf("%q is not a size of at least 1 MB, such as 500M, 8G or 1.5T", text)
 	}
 	return int64(v * factor), nil
 }
 
-// limit is the size of budgets; 0 before the first is needed.
+// limit is the size of budgets; 0 before it is first needed.
 var limit atomic.Int64
 
-// SetLimit sets the size of the budgets that follow.
+// SetLimit sets the size of later budgets.
 func SetLimit(bytes int64) { limit.Store(bytes) }
 
-// Limit returns the size of a budget: what SetLimit said, else half of the memory that was at hand
-// when the first was needed, because an array may be held a second time while it is used.
+// Limit returns the size of a budget: that of SetLimit, or else half of the memory that was
+// available when it was first needed, because an array may be copied once while it is used.
 func Limit() int64 {
 	if limit.Load() == 0 {
 		limit.CompareAndSwap(0, max(64<<20, freeMemory("/")/2))
@@ -116,8 +116,8 @@ func Limit() int64 {
 	return limit.Load()
 }
 
-// freeMemory returns the bytes that the process can still have: the machine's, within the limits of its
-// control groups and of RLIMIT_AS; 8 GB if unknown. Files are looked for below root.
+// freeMemory returns the bytes available to the process: those of the machine, within the limits of
+// its control groups and of RLIMIT_AS; 8 GB if unknown. System files are read below root.
 func freeMemory(root string) int64 {
 	least := int64(math.MaxInt64)
 	for line := range strings.Lines(content(root, "proc/meminfo")) {
@@ -155,7 +155,7 @@ func freeMemory(root string) int64 {
 	return least
 }
 
-// content returns a file of the system; nothing where it cannot be read.
+// content returns a system file, or "" if it cannot be read.
 func content(root, path string) string {
 	b, err := os.ReadFile(filepath.Join(root, path))
 	if err != nil {
@@ -164,7 +164,7 @@ func content(root, path string) string {
 	return string(b)
 }
 
-// number64 returns a number of a file of the system; MaxInt64 for what is none, such as "max".
+// number64 returns a number in a system file, or MaxInt64 for other text, such as "max".
 func number64(text string) int64 {
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	if err != nil {

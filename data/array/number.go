@@ -62,7 +62,7 @@ func (n Number) Exact(b []byte, o binary.ByteOrder) (float64, error) {
 	return n.Float64(b, o), nil
 }
 
-// BeyondInteger reports whether a number that a text spells in digits alone is beyond 2^53.
+// BeyondInteger reports whether a number in a text of only digits is beyond 2^53.
 func BeyondInteger[T string | []byte](v float64, text T) bool {
 	if !(math.Abs(v) >= 1<<53) { // nor is NaN
 		return false

@@ -118,7 +118,7 @@ func (s signal) checkWidth() error {
 	if slices.Contains(s.widths, s.Rows) {
 		hint = "; it looks transposed"
 	}
-	return fmt.Errorf("clean: %s have %d rows and %d columns: want %s columns, a row a frame%s",
+	return fmt.Errorf("clean: %s have %d rows and %d columns: want %s columns, one row per frame%s",
 		s.called(s.what), s.Rows, s.Columns, want, hint)
 }
 
@@ -144,7 +144,7 @@ func (r Run) checkFrames() error {
 	}
 	hint := ""
 	if r.Series.Rows == r.Motion.Rows {
-		hint = "; the series looks transposed: want a row a parcel"
+		hint = "; the series looks transposed: want one row per parcel"
 	}
 	return fmt.Errorf("clean: the inputs have different numbers of frames: %s: give all frames "+
 		"of one run in each%s", said, hint)

@@ -45,7 +45,7 @@ func (f NuisanceFiles) Read(run *Run) error {
 // checkShape returns an error unless signals are a table.
 func checkShape(shape []int) error {
 	if len(shape) != 2 {
-		return fmt.Errorf("shape %v; a row a frame and a column a signal are expected", shape)
+		return fmt.Errorf("shape %v; one row per frame and one column per signal are expected", shape)
 	}
 	return nil
 }

@@ -63,19 +63,19 @@ func DefaultOptions() Options {
 func (o Options) Validate() error {
 	switch {
 	case o.Subjects < 2 || o.Subjects > 100_000:
-		return fmt.Errorf("surrogate: %d subjects; 2 to 100000 can be made, so that some can "+
+		return fmt.Errorf("surrogate: %d subjects; want 2 to 100000, so that some can "+
 			"be held out", o.Subjects)
 	case o.Frames < 2 || o.Frames > 1_000_000:
-		return fmt.Errorf("surrogate: %d frames of each subject; 2 to 1000000 can be made",
+		return fmt.Errorf("surrogate: %d frames per subject; want 2 to 1000000",
 			o.Frames)
 	case !(o.Network >= 0 && o.Global >= 0 && o.Local >= 0 && o.Network+o.Global+o.Local < 1):
-		return fmt.Errorf("surrogate: parts of variance %g, %g and %g; each is at least 0 and "+
+		return fmt.Errorf("surrogate: shares of variance %g, %g and %g; each must be at least 0 and "+
 			"their sum below 1", o.Network, o.Global, o.Local)
 	case !(o.Mixing >= 0 && o.Mixing <= 1 && o.Subject >= 0 && o.Subject <= 1):
-		return fmt.Errorf("surrogate: SDs of weights %g and %g; 0 to 1 are known",
+		return fmt.Errorf("surrogate: SDs of weights %g and %g; want 0 to 1",
 			o.Mixing, o.Subject)
 	case !(o.Memory >= 0 && o.Memory < 1):
-		return fmt.Errorf("surrogate: a memory of %g; at least 0 and below 1", o.Memory)
+		return fmt.Errorf("surrogate: a memory of %g; want at least 0 and below 1", o.Memory)
 	}
 	return nil
 }

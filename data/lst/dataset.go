@@ -49,7 +49,7 @@ func Default(side int, seed uint64) (Dataset, error) {
 // is a training puzzle, and puzzles that have no answer or another one. Errors name file and row.
 func Load(trainFiles []string, validationFile string, seed uint64) (Dataset, error) {
 	if len(trainFiles) == 0 {
-		return Dataset{}, fmt.Errorf("lst: no training file: name at least one")
+		return Dataset{}, fmt.Errorf("lst: no training file: give at least one")
 	}
 	var pool []Puzzle
 	at := map[Grid]string{} // file and row of training puzzles

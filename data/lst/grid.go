@@ -20,7 +20,7 @@ const (
 // CheckSide returns an error unless side is MinSide to MaxSide.
 func CheckSide(side int) error {
 	if side < MinSide || side > MaxSide {
-		return fmt.Errorf("puzzles have %d to %d cells a side, not %d", MinSide, MaxSide, side)
+		return fmt.Errorf("puzzles have %d to %d cells per side, not %d", MinSide, MaxSide, side)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func Fit(t Table, frames []int, ridge float64) (*Baselines, error) {
 	b.ridged = slices.Clone(b.covariance)
 	for i := range t.Tokens {
 		diagonal := &b.ridged[i*t.Tokens+i]
-		if *diagonal == 0 { // a constant token tells nothing, whatever its ridge
+		if *diagonal == 0 { // a constant token has no information, regardless of the ridge
 			*diagonal = 1
 		}
 		*diagonal *= 1 + ridge

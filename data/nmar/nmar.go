@@ -12,7 +12,7 @@
 // c ~ min(1, 4/(m-1)) U(Intra) in a module of m nodes, and c ~ min(1, 10/(Nodes-m)) U(Inter).
 //
 // The order of the nodes is drawn from the seed. If nodes of a module were neighbours, any encoding of
-// their places on a line would be modular, whatever a model learned.
+// their places on a line would be modular, regardless of what a model learned.
 package nmar
 
 import (
@@ -133,7 +133,7 @@ func Simulate(o Options, seed uint64) (*Simulation, error) {
 	if byDefault && !s.Stable() {
 		return nil, fmt.Errorf("nmar: %d nodes in %d modules with seed %d: not stable, the "+
 			"linearised network has spectral radius %.4g, which must be below 1, though the "+
-			"autoregressive weights are scaled by %.4g: take another seed, or a smaller factor "+
+			"autoregressive weights are scaled by %.4g: use another seed, or a smaller factor "+
 			"with --scale (--nmar-scale in training)", o.Nodes, o.Modules, seed, s.SpectralRadius(),
 			o.Scale)
 	}

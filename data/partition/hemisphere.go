@@ -64,7 +64,8 @@ func Right(names []string) ([]bool, error) {
 	for i, name := range names {
 		s := side(name)
 		if i > 0 && (s == 0) != (right == nil) {
-			return nil, fmt.Errorf("the names tell the hemisphere of some tokens alone: %q and %q", names[0], name)
+			return nil, fmt.Errorf("the names contain the hemisphere of only some tokens: %q and %q",
+				names[0], name)
 		}
 		if s != 0 {
 			right = append(right, s == 'R')

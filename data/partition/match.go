@@ -132,7 +132,7 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 		keys[i] = Key(name)
 	}
 	if i, j, twice := arrayfile.Twice(keys); twice {
-		return nil, fmt.Errorf("%s: its tokens %q and %q have the name of one parcel of %s: make names unique",
+		return nil, fmt.Errorf("%s: its tokens %q and %q have the name of one parcel of %s: rename them",
 			t.namesFile(), t.Names[i], t.Names[j], p.File)
 	}
 	shown := best.missing[:min(5, len(best.missing))]
@@ -141,8 +141,8 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 		len(best.missing), t.Count, p.File, shown, p.Names[0][:min(3, len(p.Names[0]))])
 }
 
-// spelledOtherwise names a token that the data and the partition spell differently; "" where there is
-// none. The data's names are kept.
+// spelledOtherwise describes a token that the data and the partition spell differently, or returns
+// "". The data's names are kept.
 func spelledOtherwise(data, partition []string) string {
 	for _, name := range data {
 		if !slices.Contains(partition, name) {
@@ -202,8 +202,8 @@ func (p *Partition) byOrder(t Tokens) (*Matched, error) {
 	return m, nil
 }
 
-// namesOf returns the first kind of names that tells the first n tokens apart; nil where none does.
-// Numbers that count the tokens are no names.
+// namesOf returns the first kind of names that distinguishes the first n tokens, or nil. Numbers
+// that count the tokens are not names.
 func (p *Partition) namesOf(n int) []string {
 	for _, names := range p.Names {
 		distinct := map[string]bool{}

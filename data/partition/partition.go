@@ -84,7 +84,7 @@ func labelKey(name string, rows [][]string, network int) (*Partition, error) {
 	var labels []string
 	for i, row := range rows {
 		if len(row) <= network {
-			return nil, fmt.Errorf("%s: row %d has %d cells, the header %d", name, i+1, len(row),
+			return nil, fmt.Errorf("%s: row %d has %d cells, but the header %d", name, i+1, len(row),
 				len(header))
 		}
 		labels = append(labels, row[network])
@@ -118,7 +118,7 @@ func plain(name string, rows [][]string, header text.Choice) (*Partition, error)
 	var names, labels []string
 	for i, row := range rows {
 		if len(row) != width {
-			return nil, fmt.Errorf("%s: line %d has %d cells, the first %d", name, i+1,
+			return nil, fmt.Errorf("%s: line %d has %d cells, but the first %d", name, i+1,
 				len(row), width)
 		}
 		labels = append(labels, row[width-1])
@@ -162,13 +162,13 @@ func isHeader(rows [][]string, width int) bool {
 	return width == 2 && (rows[0][0] == "" || text.IsID(rows[0][0]))
 }
 
-// checkColumns returns an error where a module seems to come before the name of its token.
+// checkColumns returns an error if modules seem to come before the names of their tokens.
 func checkColumns(file string, names, labels []string) error {
 	repeated := func(all []string) bool {
 		return len(slices.Compact(slices.Sorted(slices.Values(all)))) < len(all)
 	}
 	if repeated(names) && !repeated(labels) {
-		return fmt.Errorf("%s: its first column repeats values (%s, ...), and its second does not (%s, ...): "+
+		return fmt.Errorf("%s: its first column repeats values (%s, ...), but its second does not (%s, ...): "+
 			"put the name of a token first, and its module second", file, names[0], labels[0])
 	}
 	return nil

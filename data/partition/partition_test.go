@@ -52,8 +52,8 @@ func TestPlain(t *testing.T) {
 		"1.5\n2\n":             "token 1 has the label 1.5",
 		"# only\n":             "nothing but",
 		"NETWORK\tKEY\nx\t1\n": "GLASSERLABELNAME", "NETWORK\tLABEL\n": "no rows",
-		"LABEL\tNETWORK\na\tx\nb\n":            "row 2 has 1 cells, the header 2",
-		"GLASSERLABELNAME\tNETWORK\na\tx\nb\n": "row 2 has 1 cells, the header 2",
+		"LABEL\tNETWORK\na\tx\nb\n":            "row 2 has 1 cells, but the header 2",
+		"GLASSERLABELNAME\tNETWORK\na\tx\nb\n": "row 2 has 1 cells, but the header 2",
 	} {
 		expect.Error(t, expect.ErrorOf(Read(expect.File(t, "m.txt", body), text.Auto)), want, "m.txt")
 	}
@@ -273,7 +273,7 @@ func TestVectors(t *testing.T) {
 	expect.NoError(t, z.Close())
 	for _, c := range []struct{ name, body, array, want string }{
 		{"m.npy", vector, "", "[1 0 1] [2 4]"}, {"m.npz", archive.String(), ":b", "[1 0 1] [2 4]"},
-		{"m.npz", archive.String(), "", "holds several tensors: name one"},
+		{"m.npz", archive.String(), "", "holds several tensors: choose one"},
 		{"m.npy", numbers([]int{2, 2}, 4, 2, 4, 1), "", "one vector of whole numbers"},
 		{"m.npy", numbers([]int{2}, 4, 2.5), "", "token 2 has the label 2.5"},
 		{"m.json", "[4, 2, 4]", "", "arrays are not read from JSON"}, {"m.h5", "1\n2\n", "", "HDF5"},

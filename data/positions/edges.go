@@ -35,8 +35,8 @@ func (f *File) edgeColumns(header []string) (at [3]int, ok bool, err error) {
 		case cell == "weight":
 			at[2] = i
 		default:
-			return at, ok, fmt.Errorf("%s: its column %q is none of an edge: head it weight if it "+
-				"is that, or leave it out", f.Source, header[i])
+			return at, ok, fmt.Errorf("%s: its column %q is not one of an edge: name it weight if it "+
+				"is one, or leave it out", f.Source, header[i])
 		}
 	}
 	return at, ok, nil
@@ -91,8 +91,8 @@ func (f *File) readWords(reference string, header text.Choice, names []string) (
 	}
 	for _, cells := range lines {
 		if len(cells) != width || width < 2 || width > 3 {
-			return false, fmt.Errorf("%s: edge %d has %d cells (%q): an edge is two tokens and perhaps "+
-				"a weight, in every line alike", f.Source, len(f.ends)+1, len(cells), cells)
+			return false, fmt.Errorf("%s: edge %d has %d cells (%q): an edge is two tokens and optionally "+
+				"a weight, the same in every line", f.Source, len(f.ends)+1, len(cells), cells)
 		}
 		weight := "1"
 		if at[2] >= 0 {
@@ -103,7 +103,7 @@ func (f *File) readWords(reference string, header text.Choice, names []string) (
 		}
 	}
 	if !headed && header == text.Auto && len(names) == 0 && f.mayBeHeaded() {
-		return false, fmt.Errorf("%s: its first line, %s, may be a heading or an edge: say --header yes or "+
+		return false, fmt.Errorf("%s: its first line, %s, may be a heading or an edge: give --header yes or "+
 			"--header no", f.Source, strings.Join(lines[0], ","))
 	}
 	return true, f.finishEdges(names)
@@ -126,7 +126,7 @@ func (f *File) addEdge(from, to, weight string) error {
 	}
 	w, err := text.Number(weight)
 	if err != nil || weight == "" {
-		return fmt.Errorf("%s: edge %d, %s to %s, weighs %q: want a number", f.Source,
+		return fmt.Errorf("%s: edge %d, %s to %s, has weight %q: want a number", f.Source,
 			len(f.ends)+1, from, to, weight)
 	}
 	ends := [2]string{arrayfile.PlainNumber(from), arrayfile.PlainNumber(to)}
@@ -168,7 +168,7 @@ func (f *File) finishEdges(names []string) error {
 func (f *File) edgesOfNumbers(names []string) error {
 	if f.Names != nil {
 		return fmt.Errorf("%s: rows of a list of edges have names, such as %q: want two tokens "+
-			"and perhaps a weight a row", f.Source, f.Names[0])
+			"and optionally a weight per row", f.Source, f.Names[0])
 	}
 	data, weight := f.data, 1.0
 	f.data, f.Axes = nil, nil
@@ -221,7 +221,7 @@ func (f *File) byID(names []string) (ends [][2]int, err error) {
 			if inOrder || slices.ContainsFunc(names, func(n string) bool { return !text.IsNumber(n) }) {
 				return nil, nil
 			}
-			return nil, fmt.Errorf("%s: edge %d joins %s and %s, and no token is called %s: tokens "+
+			return nil, fmt.Errorf("%s: edge %d joins %s and %s, but no token is called %s: tokens "+
 				"have numbers as names, such as %s: give edges by these", f.Source, i+1, e[0], e[1],
 				name, names[0])
 		}
@@ -230,7 +230,7 @@ func (f *File) byID(names []string) (ends [][2]int, err error) {
 	return ends, nil
 }
 
-// numbers returns the edges of a list as the whole numbers in it, and the least and largest of these.
+// numbers returns the edges of a list as the whole numbers in it, and the smallest and largest of these.
 func (f *File) numbers() (ends [][2]int, low, high int, err error) {
 	low = math.MaxInt
 	for i, e := range f.ends {
@@ -260,18 +260,18 @@ func (f *File) indexes(tokens int) (ends [][2]int, n int, how string, err error)
 	case tokens == 0:
 		if low > 1 {
 			return nil, 0, "", fmt.Errorf(
-				"%s: it joins the tokens %d to %d: say how many there are", f.Source, low, high)
+				"%s: it joins the tokens %d to %d: give the number of tokens", f.Source, low, high)
 		}
 		tokens, first = high+1-low, low
 	case low == 0 && high < tokens:
 	case low >= 1 && high == tokens:
 		first = 1
 	case high >= tokens:
-		return nil, 0, "", fmt.Errorf("%s: it joins token %d, and there are %d tokens (indexes "+
-			"count from 0, or from 1 where none is 0)", f.Source, high, tokens)
+		return nil, 0, "", fmt.Errorf("%s: it joins token %d, but there are %d tokens (indexes "+
+			"count from 0, or from 1 if none is 0)", f.Source, high, tokens)
 	default:
-		return nil, 0, "", fmt.Errorf("%s: its indexes go from %d to %d, and there are %d "+
-			"tokens: neither 0 nor %d is among them, which would say whether they count from 0 "+
+		return nil, 0, "", fmt.Errorf("%s: its indexes go from %d to %d, but there are %d "+
+			"tokens: neither 0 nor %d is among them, which would show whether they count from 0 "+
 			"or 1; give an adjacency matrix, or names", f.Source, low, high, tokens, tokens)
 	}
 	for i := range ends {
@@ -298,7 +298,7 @@ func (f *File) weights(ends [][2]int, n int) ([][]float64, error) {
 				f.ends[i][1], fmt.Sprintf(format, args...))
 		}
 		if math.IsNaN(v) || math.IsInf(v, 0) || v <= 0 {
-			return nil, say("weighs %g: weights are finite and positive; leave out pairs "+
+			return nil, say("has weight %g: weights are finite and positive; leave out pairs "+
 				"that are not joined", v)
 		}
 		if e[0] == e[1] {
@@ -306,7 +306,7 @@ func (f *File) weights(ends [][2]int, n int) ([][]float64, error) {
 		}
 		key := [2]int{min(e[0], e[1]), max(e[0], e[1])}
 		if before, ok := given[key]; ok && f.data[before] != v {
-			return nil, say("weighs %g, and in edge %d %g: an edge has one weight in both "+
+			return nil, say("has weight %g, but in edge %d %g: an edge has one weight in both "+
 				"directions", v, before+1, f.data[before])
 		}
 		given[key] = i

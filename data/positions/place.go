@@ -96,11 +96,11 @@ func (f *File) match(names []string, t Tokens) (from []int, how string, err erro
 		if f.columns == 2 && !f.stated {
 			hint = "; a list of edges between indexes is --positions-as edges"
 		}
-		return nil, "", fmt.Errorf("%s has positions of %d tokens, and there are %d: give one "+
+		return nil, "", fmt.Errorf("%s has positions of %d tokens, but there are %d: give one "+
 			"row for each token, or names in both files%s", f.Source, f.rows, t.Count, hint)
 	}
 	if counts, inOrder := arrayfile.Numbering(names); counts && !inOrder {
-		return nil, "", fmt.Errorf("%s numbers its rows %s, ..., another order than 1, 2, 3, and the "+
+		return nil, "", fmt.Errorf("%s numbers its rows %s, ..., not in the order 1, 2, 3, and the "+
 			"data has no names of tokens: sort the rows, or give names to the tokens of the data",
 			f.Source, strings.Join(names[:min(3, len(names))], ", "))
 	}
@@ -172,7 +172,7 @@ func ranks(n int, compare func(a, b int) int) (index []int, same [2]int, equal b
 
 func (f *File) errSamePlace(from []int, pair [2]int, at any) error {
 	a, b := from[pair[0]], from[pair[1]]
-	return fmt.Errorf("%s: %s and %s are both at %v: every token has a place of its own", f.Source,
+	return fmt.Errorf("%s: %s and %s are both at %v: every token needs its own place", f.Source,
 		f.row(min(a, b)), f.row(max(a, b)), at)
 }
 
@@ -217,7 +217,7 @@ func (f *File) grid(from []int) (p Placed, err error) {
 	}
 	if extent[0]*extent[1] > maxCells {
 		return p, fmt.Errorf("%s: its rows and columns span a grid of %g x %g cells for %d "+
-			"tokens, and more than %d cells are refused: number them without gaps, or say "+
+			"tokens, and more than %d cells are refused: number them without gaps, or give "+
 			"--positions-as coordinates", f.Source, extent[0], extent[1], len(from), maxCells)
 	}
 	index, same, equal := ranks(len(from),
@@ -296,7 +296,7 @@ func (f *File) graphNames() ([]string, error) {
 	}
 	for i, name := range f.Names {
 		if name != f.Axes[i] {
-			return nil, fmt.Errorf("%s: row %d is named %q and column %d %q: the rows and "+
+			return nil, fmt.Errorf("%s: row %d is named %q but column %d %q: the rows and "+
 				"columns of an adjacency matrix are the same tokens in the same order", f.Source,
 				i+1, name, i+1, f.Axes[i])
 		}
@@ -318,7 +318,7 @@ func (f *File) graph(from []int) (p Placed, err error) {
 				return p, fmt.Errorf("%s: %s, column %d, on the diagonal, is %v: no token is "+
 					"joined to itself; set the diagonal to 0", f.Source, f.row(i), j+1, v)
 			case v != back:
-				return p, fmt.Errorf("%s: %s, column %d is %v, and %s, column %d is %v: edges "+
+				return p, fmt.Errorf("%s: %s, column %d is %v, but %s, column %d is %v: edges "+
 					"have one weight in both directions; make the matrix symmetric",
 					f.Source, f.row(i), j+1, v, f.row(j), i+1, back)
 			}
@@ -342,14 +342,14 @@ func (f *File) distances(from []int) (p Placed, err error) {
 	p.How = []string{fmt.Sprintf("%s has distances between %d tokens", f.Source, len(from))}
 	for a, i := range from {
 		if v := f.data[i*f.rows+i]; v != 0 {
-			return p, fmt.Errorf("%s: %s, column %d, on the diagonal, is %v: no token is away from itself; "+
+			return p, fmt.Errorf("%s: %s, column %d, on the diagonal, is %v: no token has a distance from itself; "+
 				"set the diagonal to 0 if the others are distances", f.Source, f.row(i), i+1, v)
 		}
 		for b, j := range from[:a] {
 			v, back := f.data[i*f.rows+j], f.data[j*f.rows+i]
 			if v <= 0 || math.Abs(v-back) > asymmetry*v {
-				return p, fmt.Errorf("%s: %s, column %d is %v, and %s, column %d is %v: distances of two "+
-					"tokens are above 0 and the same both ways", f.Source, f.row(i), j+1, v, f.row(j), i+1, back)
+				return p, fmt.Errorf("%s: %s, column %d is %v, but %s, column %d is %v: distances of two "+
+					"tokens are above 0 and symmetric", f.Source, f.row(i), j+1, v, f.row(j), i+1, back)
 			}
 			p.Weights[a][b] = (v + back) / 2
 			p.Weights[b][a] = p.Weights[a][b]
@@ -378,7 +378,7 @@ func (f *File) placeEdges(t Tokens) (p Placed, err error) {
 		return p, err
 	}
 	if t.Names == nil {
-		return p, fmt.Errorf("%s joins tokens by name, such as %q, and the data has no names: "+
+		return p, fmt.Errorf("%s joins tokens by name, such as %q, but the data has no names: "+
 			"give indexes, or an adjacency matrix in the order of the tokens", f.Source, f.Names[0])
 	}
 	from, err := f.byName(f.Names, t.Names)
@@ -447,8 +447,9 @@ func (p Placed) asGraph(source, what string) (Placed, error) {
 	if parts > 1 {
 		p.How = append(p.How,
 			fmt.Sprintf("positions: the graph falls into %d parts, %s without an edge: "+
-				"graphormer gives pairs with no path between them a number of their own, "+
-				"and the first eigenvectors of laplacian tell the parts apart", parts, wording.Count(alone, "token")))
+				"graphormer gives pairs without a path a number of their own, "+
+				"and the first eigenvectors of laplacian distinguish the parts",
+				parts, wording.Count(alone, "token")))
 	}
 	return p, nil
 }

@@ -45,7 +45,7 @@ func ParseForm(text string) (Form, error) {
 		return Auto, nil
 	}
 	if !slices.Contains(Forms(), text) {
-		return Auto, fmt.Errorf("%q is none of auto, %s", text, strings.Join(Forms(), ", "))
+		return Auto, fmt.Errorf("%q is not one of auto, %s", text, strings.Join(Forms(), ", "))
 	}
 	return Form(text), nil
 }
@@ -124,8 +124,8 @@ func (f *File) nameRows(a arrayfile.Array, names []string) (arrayfile.Array, err
 		return a, nil
 	case f.joinsIDs(a, names):
 		if named, err := a.Named(names); err != nil || named.Rows != nil {
-			return a, fmt.Errorf("%s: its rows may be a token and its place, or edges: head the "+
-				"former id,place, or say --positions-as edges", f.Source)
+			return a, fmt.Errorf("%s: its rows may be a token and its place, or edges: name the columns of the "+
+				"former id,place, or give --positions-as edges", f.Source)
 		}
 		return a, nil
 	}
@@ -150,27 +150,27 @@ func (f *File) decideForm() error {
 	if f.stated {
 		switch {
 		case f.Form == Order && f.columns != 1:
-			return fmt.Errorf("%s: an order is one number a token", shape)
+			return fmt.Errorf("%s: an order is one number per token", shape)
 		case f.Form == Grid && f.columns != 2:
-			return fmt.Errorf("%s: a grid takes two a token, row and column", shape)
+			return fmt.Errorf("%s: a grid takes two per token, row and column", shape)
 		case f.Form == Graph && f.columns != f.rows:
-			return fmt.Errorf("%s: a graph is a square adjacency matrix; for a list of edges say "+
+			return fmt.Errorf("%s: a graph is a square adjacency matrix; for a list of edges give "+
 				"--positions-as edges", shape)
 		case f.Form == Distances && f.columns != f.rows:
 			return fmt.Errorf("%s: distances between tokens are a square matrix", shape)
 		case f.Form == Edges && f.columns != 2 && f.columns != 3:
-			return fmt.Errorf("%s: an edge is two tokens and perhaps a weight", shape)
+			return fmt.Errorf("%s: an edge is two tokens and optionally a weight", shape)
 		}
 		return nil
 	}
 	state := func(forms ...string) error {
-		return fmt.Errorf("%s, which may be of the form %s: say which with --positions-as", shape,
+		return fmt.Errorf("%s, which may be of the form %s: choose one with --positions-as", shape,
 			strings.Join(forms, " or "))
 	}
 	switch {
 	case f.columns == f.rows && f.rows > 3:
 		if f.Form = Graph; f.mayBeDistances() {
-			return fmt.Errorf("%s, all above 0 but those on the diagonal, which may be weights of edges or "+
+			return fmt.Errorf("%s, all above 0 except those on the diagonal, which may be weights of edges or "+
 				"distances: --positions-as graph takes weights; no encoding takes distances: give "+
 				"coordinates, or edges between near tokens", shape)
 		}
@@ -238,8 +238,8 @@ func (f *File) mayBeEdges() bool {
 	return f.JoinsTokens() && (low == 0 && high < n || low > 0 && high == n)
 }
 
-// JoinsTokens reports whether the rows may be edges between any number of tokens: they are of two whole numbers
-// from 0 on, no heading or name says otherwise, and no row joins a token to itself.
+// JoinsTokens reports whether the rows may be edges between any number of tokens: they have two whole
+// numbers of at least 0, no heading or name contradicts it, and no row joins a token to itself.
 func (f *File) JoinsTokens() bool {
 	if f.columns != 2 || f.Names != nil || isAxisHeader(f.Axes) || slices.Min(f.data) < 0 {
 		return false
@@ -251,8 +251,8 @@ func (f *File) JoinsTokens() bool {
 	return whole
 }
 
-// mayBeDistances reports whether a square matrix has zeros on its diagonal alone, and above 0 numbers that
-// differ.
+// mayBeDistances reports whether a square matrix has zeros only on its diagonal, and above 0
+// numbers that differ.
 func (f *File) mayBeDistances() bool {
 	differ := false
 	for i, v := range f.data {
@@ -265,7 +265,7 @@ func (f *File) mayBeDistances() bool {
 	return differ
 }
 
-// The axes that headings name, from the slowest on. Depth has no place among them.
+// The axes that headings name, from the slowest. Depth has no place among them.
 const (
 	noAxis = iota
 	frameAxis
@@ -336,8 +336,8 @@ func isAxisHeader(headings []string) bool {
 	return headings != nil
 }
 
-// slowestFirst returns the columns from the slowest axis on if headings name all axes, else as they stand.
-// Coordinates in space (x, y, z) stay too.
+// slowestFirst returns the columns from the slowest axis if headings name all axes, else unchanged.
+// Coordinates in space (x, y, z) are also unchanged.
 func (f *File) slowestFirst() []int {
 	columns := identity(f.columns)
 	axis := func(column int) int { return axisOf(f.Axes[column]) }

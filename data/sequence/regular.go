@@ -26,7 +26,7 @@ const expressionSymbols = digits + "+-*()x="
 
 var evenPairs = Task{
 	Name: "even-pairs", Level: Regular, Symbols: binary, Classes: binary,
-	About: "0 where the number of 01 and 10 is even, that is, where the first and the last are equal",
+	About: "0 if the number of 01 and 10 is even, that is, where the first and the last are equal",
 	draw:  uniform(2),
 	answer: one(func(input []int) int {
 		changes := 0
@@ -39,7 +39,7 @@ var evenPairs = Task{
 
 var parityCheck = Task{
 	Name: "parity-check", Level: Regular, Symbols: binary, Classes: binary,
-	About:  "1 where the number of 1 is odd",
+	About:  "1 if the number of 1 is odd",
 	draw:   uniform(2),
 	answer: one(func(input []int) int { return sum(input) % 2 }),
 }

@@ -259,7 +259,7 @@ func TestText(t *testing.T) {
 		"one: 1 diff": expect.ErrorOf(ReadText([]string{write("one", "aaa")})),
 		"no: 0 diff":  expect.ErrorOf(ReadText([]string{write("no", "")})),
 		"byte 2":      expect.ErrorOf(ReadText([]string{write("bad", "ab\xff")})),
-		"name a file": expect.ErrorOf(ReadText(nil)), "folder": expect.ErrorOf(ReadText([]string{dir})),
+		"give a file": expect.ErrorOf(ReadText(nil)), "folder": expect.ErrorOf(ReadText([]string{dir})),
 	} {
 		expect.Error(t, err, want)
 	}

@@ -43,7 +43,7 @@ var stackManipulation = Task{
 		for _, s := range input {
 			switch {
 			case s < pop && acted:
-				return nil, errors.New("the stack comes before what is done to it")
+				return nil, errors.New("the stack comes before the operations")
 			case s < pop:
 				stack = append(stack, s)
 				continue
@@ -55,7 +55,7 @@ var stackManipulation = Task{
 			acted = true
 		}
 		if !acted && len(input) > 1 {
-			return nil, errors.New("nothing is done to the stack")
+			return nil, errors.New("no operation follows the stack")
 		}
 		slices.Reverse(stack)
 		return stack, nil
@@ -84,7 +84,7 @@ var duplicateString = Task{
 
 var missingDuplicate = Task{
 	Name: "missing-duplicate", Level: ContextSensitive, Symbols: "01?_", Classes: binary,
-	About: "the number that ? stands for in a string that is there twice; _ fills odd lengths",
+	About: "the number that ? stands for in a string that occurs twice; _ fills odd lengths",
 	draw: func(r *rand.Rand, input []int) {
 		half := len(input) / 2
 		if half == 0 {

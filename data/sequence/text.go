@@ -40,7 +40,7 @@ type piece []uint16
 // limits.
 func ReadText(paths []string) (*Text, error) {
 	if len(paths) == 0 {
-		return nil, errors.New("no text: name a file")
+		return nil, errors.New("no text: give a file")
 	}
 	t, hash, total := &Text{}, sha256.New(), int64(0)
 	var files [][]rune
@@ -119,8 +119,8 @@ func (t *Text) Check(window, longest int) error {
 	return nil
 }
 
-// About says what of the texts is not used, with windows of n characters in training and of longest at most
-// held out.
+// About describes the unused parts of the texts, with windows of n characters in training and of at
+// most longest held out.
 func (t *Text) About(n, longest int) (notes []string) {
 	for _, part := range []struct {
 		pieces []piece

@@ -26,31 +26,30 @@ type content struct {
 	file     string
 	format   Format
 	matrices []matrix
-	others   []arrayfile.Entry // arrays that are no matrices of numbers
-	foreign  string            // what a CIFTI file holds that is no series, or empty
+	others   []arrayfile.Entry // arrays that are not matrices of numbers
+	foreign  string            // content of a CIFTI file that is not a series, or empty
 }
 
-// matrix is an array of a file. Its numbers have not been read, unless the file is text.
+// matrix is an array of a file. Its numbers have not been read, except those of a text.
 type matrix struct {
 	name string
-	// shape is the shape that nibabel, h5py, scipy, MATLAB or numpy shows, without axes of length 1.
+	// shape is the shape shown by nibabel, h5py, scipy, MATLAB or numpy, without axes of length 1.
 	shape     []int
-	entry     arrayfile.Entry // shape and type as they stand in the file
+	entry     arrayfile.Entry // shape and type as in the file
 	axes      []Axis
 	names     []string // of the tokens, or nil
-	namesFrom string   // the file that has them
+	namesFrom string   // the file with the names
 	sides     []string // hemisphere of each token in CIFTI, L or R; nil elsewhere
-	index     []string // the columns of a text that seem to count frames
+	index     []string // columns of a text that seem to count frames
 	dense     bool     // tokens are vertices and voxels, too many to train on
-	note      string   // what of the file is not read, or empty
+	note      string   // parts of the file that are not read, or empty
 	cell      arrayfile.Cell
-	// load reads the array. If transposed is set, its two axes are in the reverse of their order in
-	// shape.
+	// load reads the array. If transposed is set, its two axes are in the reverse of their order in shape.
 	load       func() (array.Array, error)
 	transposed bool
 }
 
-// open finds the format of a file and lists what it holds.
+// open detects the format of a file and lists its contents.
 func open(file string, o Options) (*content, error) {
 	c := &content{file: file}
 	if cifti.HasExtension(file) {
@@ -100,7 +99,7 @@ func matrixOf(e arrayfile.Entry) matrix {
 		}}
 }
 
-// cellsAre says what the cells of a cell array are taken for.
+// cellsAre describes the assumed meaning of the cells of a cell array.
 func (m matrix) cellsAre() string {
 	if m.cell.Shape[0] > 1 && slices.Max(m.cell.Shape[1:]) > 1 {
 		return "rows are subjects, columns their runs"
@@ -108,8 +107,8 @@ func (m matrix) cellsAre() string {
 	return "each is of one subject"
 }
 
-// cellSubject returns the number of the subject of a matrix in a cell array, from 1: that of its
-// row, and in an array of one row that of its cell; 0 where it is in none.
+// cellSubject returns the number, from 1, of the subject of a matrix in a cell array: the number of
+// its row, or of its cell if there is only one row; 0 if it is in no cell array.
 func (m matrix) cellSubject() int {
 	if m.cell.Of == "" {
 		return 0
@@ -124,7 +123,7 @@ func (m matrix) cellSubject() int {
 	return n + 1
 }
 
-// isMatrix reports whether an array can be a series; MATLAB's single numbers and vectors have axes
+// isMatrix reports whether an array can be a series. MATLAB's single numbers and vectors have axes
 // of length 1.
 func isMatrix(shape []int) bool { return len(shape) >= 2 && slices.Min(shape) > 1 }
 
@@ -138,7 +137,8 @@ func (c *content) openText(o Options) error {
 	switch {
 	case rowsAreTokens(t) && o.Axes == nil:
 		return fmt.Errorf("%s: its first column (%q, ...) may name tokens and its first line (%q, ...) frames, or "+
-			"the other way round: say --axes tokens,frames or --axes frames,tokens", c.file, t.Rows[0], t.Columns[0])
+			"the other way round: give --axes tokens,frames or --axes frames,tokens",
+			c.file, t.Rows[0], t.Columns[0])
 	case t.Columns != nil && t.Rows != nil && slices.Equal(o.Axes, []Axis{TokenAxis, FrameAxis}):
 		m.names, m.axes = t.Rows, o.Axes
 		m.note = fmt.Sprintf("The first line of %s holds names of frames (%q, ...) and is not read.", c.file,
@@ -165,8 +165,8 @@ func (c *content) openText(o Options) error {
 	case t.Rows != nil:
 		m.names, m.axes = t.Rows, []Axis{TokenAxis, FrameAxis}
 		if o.Axes == nil {
-			m.note = fmt.Sprintf("The first column of %s (%q, ...) is taken for names of tokens, so that a row is a "+
-				"token: where a row is a frame, say --axes frames,tokens.", c.file, t.Rows[0])
+			m.note = fmt.Sprintf("The first column of %s (%q, ...) is assumed to hold names of tokens, so "+
+				"that a row is a token: if a row is a frame, give --axes frames,tokens.", c.file, t.Rows[0])
 		}
 	}
 	c.matrices = []matrix{m}
@@ -192,7 +192,7 @@ func (c *content) openCIFTI(o Options) error {
 				if s := sideOf(v.Structure); k == 0 || s == sides[i] {
 					sides[i] = s
 				} else {
-					sides[i] = "" // it lies in both
+					sides[i] = "" // it lies in both hemispheres
 				}
 			}
 		}
@@ -218,7 +218,7 @@ func (c *content) openCIFTI(o Options) error {
 	return nil
 }
 
-// sideOf returns a name that package partition takes for that of a hemisphere.
+// sideOf returns a name that package partition recognises as that of a hemisphere.
 func sideOf(structure string) string {
 	switch {
 	case strings.HasSuffix(structure, "_LEFT"):
@@ -229,7 +229,7 @@ func sideOf(structure string) string {
 	return ""
 }
 
-// loadCIFTI reads the numbers as they lie in the file, [tokens, frames].
+// loadCIFTI reads the numbers in the order of the file, [tokens, frames].
 func (c *content) loadCIFTI() (array.Array, error) {
 	image, err := cifti.Read(c.file)
 	if err != nil {
@@ -258,8 +258,8 @@ func (c *content) openDense(o Options) error {
 			o.Parcels)
 	}
 	if n := len(p.Missing); n > 0 {
-		note = strings.TrimSpace(note + fmt.Sprintf(" %d of the %d parcels of %s have nothing in the dense series and "+
-			"are left out: %s.", n, n+len(p.Names), o.Parcels, array.Join(p.Missing)))
+		note = strings.TrimSpace(note + fmt.Sprintf(" %d of the %d parcels of %s have no data in the dense series "+
+			"and are left out: %s.", n, n+len(p.Names), o.Parcels, array.Join(p.Missing)))
 	}
 	shape := []int{values.Shape[1], values.Shape[0]}
 	c.matrices = []matrix{{shape: shape, entry: arrayfile.Entry{Shape: shape, Type: series.Datatype, Real: true},
@@ -269,8 +269,8 @@ func (c *content) openDense(o Options) error {
 	return nil
 }
 
-// sidesOf returns the hemisphere in which all vertices of a label of the first map lie, or nothing,
-// for the labels with these keys.
+// sidesOf returns, for the labels with these keys, the hemisphere in which all vertices of a label
+// of the first map lie, or "".
 func sidesOf(labels *cifti.Image, keys []int) []string {
 	of := make(map[int]string, len(keys)) // by key
 	for _, model := range labels.Axes[1].Models {
@@ -291,8 +291,8 @@ func sidesOf(labels *cifti.Image, keys []int) []string {
 	return sides
 }
 
-// choose returns the matrices that the options name, in the order of their names in the file; the
-// only one where none is.
+// choose returns the matrices named by the options, in the order of their names in the file, or the
+// only matrix if none is named.
 func (c *content) choose(datasets []string) ([]matrix, error) {
 	if c.foreign != "" {
 		return nil, fmt.Errorf("%s: a CIFTI file of kind %s holds %s; a series is a ptseries.nii, or "+
@@ -300,12 +300,12 @@ func (c *content) choose(datasets []string) ([]matrix, error) {
 			c.foreign)
 	}
 	if c.format == arrayfile.Safetensors {
-		return nil, fmt.Errorf("%s (%s): series are not read from this format: write them as .npy, .npz, HDF5 "+
+		return nil, fmt.Errorf("%s (%s): series cannot be read from this format: write them as .npy, .npz, HDF5 "+
 			"or CSV", c.file, c.format)
 	}
 	if len(datasets) > 0 && slices.Contains([]Format{arrayfile.NPY, arrayfile.Text, PTSeries, DTSeries}, c.format) {
 		return nil, fmt.Errorf("%s (%s): --dataset names %s, but this file holds one array, "+
-			"which has no name: leave --dataset out", c.file, c.format,
+			"which has no name: omit --dataset", c.file, c.format,
 			strings.Join(datasets, ", "))
 	}
 	if len(datasets) == 0 {
@@ -344,7 +344,7 @@ func (c *content) choose(datasets []string) ([]matrix, error) {
 	return chosen, nil
 }
 
-// only returns the one matrix of the file, or those of its one cell array.
+// only returns the only matrix of the file, or those of its only cell array.
 func (c *content) only() ([]matrix, error) {
 	if c.isOneCellArray() {
 		return c.matrices, nil
@@ -362,7 +362,7 @@ func (c *content) only() ([]matrix, error) {
 		return nil, fmt.Errorf("%s (%s): it holds no matrix of numbers%s%s", c.file,
 			c.format, c.listed(), c.advice())
 	}
-	return nil, fmt.Errorf("%s (%s): it holds %d matrices: say which with --dataset%s", c.file,
+	return nil, fmt.Errorf("%s (%s): it holds %d matrices: choose one with --dataset%s", c.file,
 		c.format, n, c.listed())
 }
 
@@ -372,7 +372,7 @@ func (c *content) isOneCellArray() bool {
 		func(m matrix) bool { return m.cell.Of != c.matrices[0].cell.Of })
 }
 
-// listed describes what the file holds.
+// listed describes the contents of the file.
 func (c *content) listed() string {
 	var all []string
 	for _, m := range c.matrices {
@@ -388,7 +388,7 @@ func (c *content) listed() string {
 	return "; it holds " + array.Join(all)
 }
 
-// advice says what to do about the only thing that the file holds.
+// advice returns advice on the only array of the file.
 func (c *content) advice() string {
 	if len(c.others) != 1 || c.others[0].Real {
 		return ""

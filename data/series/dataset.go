@@ -10,46 +10,46 @@ import (
 	"torchpe/data/partition"
 )
 
-// Source names the files of a user's own series. Paths are as given.
+// Source names the files of a user's own series, with paths as given.
 type Source struct {
 	Data     []string `json:"data"`               // files, or folders of files
 	Pattern  string   `json:"pattern,omitempty"`  // of the names of files in folders
 	Datasets []string `json:"datasets,omitempty"` // in files that hold several arrays
-	// Axes are those of the arrays, where neither names nor a known number of tokens tell.
+	// Axes are the axes of the arrays, if neither names nor a known number of tokens identify them.
 	Axes string `json:"axes,omitempty"`
-	// Header says whether the first line of texts holds names of columns. A configuration has it
-	// for all of its files.
+	// Header says whether the first line of texts holds names of columns. A configuration has one
+	// value for all of its files.
 	Header  text.Choice `json:"-"`
-	Tokens  int         `json:"tokens,omitempty"`  // known number of tokens; 0 = not known
-	Names   string      `json:"names,omitempty"`   // file with the tokens' names, one a line
+	Tokens  int         `json:"tokens,omitempty"`  // known number of tokens; 0 = unknown
+	Names   string      `json:"names,omitempty"`   // file with the tokens' names, one per line
 	Modules string      `json:"modules,omitempty"` // file with the tokens' modules
-	// Parcellation is the dlabel.nii within whose parcels dense series are averaged.
+	// Parcellation is the dlabel.nii with the parcels in which dense series are averaged.
 	Parcellation string `json:"parcellation,omitempty"`
-	// MissingParcels is SkipMissing, or empty where parcels without a vertex are an error.
+	// MissingParcels is SkipMissing, or empty if parcels without a vertex are an error.
 	MissingParcels string `json:"missing_parcels,omitempty"`
 	Subjects       string `json:"subjects,omitempty"` // table of subjects
 	// SubjectPattern is a regular expression that finds the subject in the path of a file.
 	SubjectPattern string `json:"subject_pattern,omitempty"`
 }
 
-// SkipMissing leaves out the parcels that have nothing in a dense series.
+// SkipMissing leaves out parcels without data in a dense series.
 const SkipMissing = "skip"
 
-// CorticalParcels are the numbers of parcels that series of human fMRI are taken to have where
-// nothing else is said: Glasser's cortex, and the Cole-Anticevic partition of the whole brain.
+// CorticalParcels are the assumed numbers of parcels of human fMRI if nothing else is given:
+// Glasser's cortex, and the Cole-Anticevic partition of the whole brain.
 var CorticalParcels = []int{360, 718}
 
 // Dataset is the data of a Source.
 type Dataset struct {
 	*Set
 	Subjects []string
-	OfFrame  []int // subject of each frame, a place in Subjects
-	Test     []int // subjects that the table of subjects holds out; nil where it does not say
+	OfFrame  []int // subject of each frame, an index in Subjects
+	Test     []int // subjects that the table of subjects holds out; nil if it does not say
 	Modules  *partition.Matched
 }
 
-// Options returns what the source says about its files. known are the numbers of tokens that are
-// taken where it names none.
+// Options returns the source's options for reading files. known are the numbers of tokens to assume
+// if it gives none.
 func (s Source) Options(known []int) (Options, error) {
 	o := Options{Datasets: s.Datasets, Tokens: known, Parcels: s.Parcellation,
 		SkipParcels: s.MissingParcels == SkipMissing, Header: s.Header}
@@ -80,8 +80,8 @@ func (s Source) Options(known []int) (Options, error) {
 	return o, nil
 }
 
-// Read reads the source's files, and matches its modules to their tokens. Tokens that have no names
-// get those of the modules' file.
+// Read reads the source's files, and matches its modules to their tokens. Tokens without names get
+// those of the modules' file.
 func (s Source) Read(known []int, zscore bool) (*Dataset, error) {
 	o, err := s.Options(known)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s Source) Read(known []int, zscore bool) (*Dataset, error) {
 		return nil, fmt.Errorf("--modules: %w", err)
 	}
 	if slices.Max(d.Modules.Labels) == slices.Min(d.Modules.Labels) {
-		return nil, fmt.Errorf("--modules: %s puts all %d tokens into one module, and scores need two or more: "+
+		return nil, fmt.Errorf("--modules: %s puts all %d tokens into one module, but scores need two or more: "+
 			"correct it, or leave it out", s.Modules, len(d.Modules.Labels))
 	}
 	if set.Names == nil && d.Modules.Names != nil {
@@ -145,8 +145,8 @@ func (s Source) Read(known []int, zscore bool) (*Dataset, error) {
 	return d, nil
 }
 
-// findSubjects stores the subjects of files in the options, and returns the table of subjects, nil
-// where the source names none.
+// findSubjects stores the subjects of files in the options, and returns the table of subjects, or
+// nil if the source names none.
 func (s Source) findSubjects(files []string, o *Options) (*subjects, []string, error) {
 	var f subjectFinder
 	var err error
@@ -165,8 +165,7 @@ func (s Source) findSubjects(files []string, o *Options) (*subjects, []string, e
 	return f.table, notes, err
 }
 
-// modules reads the partition that the source names, else the one beside its files. It is nil where
-// there is none.
+// modules reads the source's partition, or else the one beside its files. It is nil if there is none.
 func (s Source) modules(files []string) (p *partition.Partition, about []string, err error) {
 	path, header := s.Modules, s.Header
 	if path == "" {

@@ -19,7 +19,7 @@ func TestValuesThatAreNotFinite(t *testing.T) {
 		"3 values, in 2 of 3 frames and 2 of 2 tokens; frame 1 of token 0 (a) is NaN: leave")
 	path = expect.File(t, "flat.csv", "a,b\n1,2\n3,2\n4,2\n")
 	expect.Error(t, expect.ErrorOf(Load([]string{expect.File(t, "one.csv", "a,b\n1,2\n")}, Options{ZScore: true})),
-		"one.csv has one frame")
+		"one.csv has only one frame")
 	high := expect.File(t, "high.csv", "a,b\n1,100000001\n2,100000002\n3,100000005\n")
 	expect.Error(t, expect.ErrorOf(Load([]string{high}, Options{})),
 		"high.csv: token 1 (b) is about 1e+08 and varies by 1.7")
@@ -89,7 +89,7 @@ func TestSubjectsTable(t *testing.T) {
 	}
 	// Columns that are not read are named, and whoever has no data.
 	unused := s.unused([]string{"/x/b.npy"}, []string{"sub-02"})
-	if len(unused) != 3 || !strings.Contains(unused[0], `columns "age"`) ||
+	if len(unused) != 3 || !strings.Contains(unused[0], `not read: "age"`) ||
 		!strings.Contains(unused[1], "1 of the 2 subjects") ||
 		!strings.Contains(unused[1], "(sub-01)") || !strings.Contains(unused[2], "(a.npy)") {
 		t.Errorf("without data: %q", unused)
@@ -101,11 +101,11 @@ func TestSubjectsTable(t *testing.T) {
 		"subject,set\n1,train\n1,test\n":         "was in",
 		"subject,set\n1,validation\n":            "train or test",
 		"subject,age\n1,20\n":                    "set (train or test) or file",
-		"set,file\ntrain,a\n":                    "subject is needed",
-		"subject,set\n":                          "a header and a row",
+		"set,file\ntrain,a\n":                    "subject is required",
+		"subject,set\n":                          "a header and one row per",
 		"subject,set\n,train\n":                  "no subject",
 		"subject,file\n1,x/a.npy\n2,./x/a.npy\n": "a.npy",
-		"subject,set\n1,train,3\n":               "row 1 has 3 cells, and the header 2",
+		"subject,set\n1,train,3\n":               "row 1 has 3 cells, but the header 2",
 		"subject,file\n\"1,a.npy\n2,x/a.npy\n ":  "quote",
 	} {
 		expect.Error(t, expect.ErrorOf(readSubjects(expect.File(t, "s.csv", text))), want, "s.csv")
@@ -206,7 +206,7 @@ func TestNamesAreThoseOfTheirFile(t *testing.T) {
 		{Source{Data: []string{fixture("plain.csv")}, Names: other, Tokens: 5},
 			"--tokens says 5, but --names " + other + " has 6"},
 		{Source{Data: []string{fixture("plain.csv")}, Names: modules},
-			`all of its lines have "," in them, such as "L_V1,1"`},
+			`all of its lines contain ",", such as "L_V1,1"`},
 	} {
 		expect.Error(t, expect.ErrorOf(c.s.Read(nil, false)), c.want)
 	}

@@ -14,15 +14,15 @@ import (
 	"torchpe/internal/wording"
 )
 
-// extensions lists the kinds of files that are read from a folder.
+// extensions lists the extensions of files that are read from a folder.
 var extensions = []string{".nii", ".nii.gz", ".h5", ".hdf5", ".mat", ".npy", ".npz", ".csv", ".tsv",
 	".1d", ".txt"}
 
-// described is the further kind that descriptions take from a folder.
+// described is the additional extension that descriptions accept in a folder.
 const described = ".safetensors"
 
-// extensionOf returns the extension of a file in lower case; of a compressed file with the one before,
-// such as .nii.gz.
+// extensionOf returns the extension of a file in lower case, for a compressed file with the one
+// before it, such as .nii.gz.
 func extensionOf(name string) string {
 	name = strings.ToLower(name)
 	extension := filepath.Ext(name)
@@ -33,22 +33,23 @@ func extensionOf(name string) string {
 }
 
 // Files lists the files that paths name. A folder stands for the files in and below it whose name
-// matches pattern (such as *_Atlas.ptseries.nii), in the order of their paths. Without a pattern all
-// readable files of a folder must have one extension. Files ending in .txt are then left out if there
-// are others, because notes and licences end so too; so are folders of runs, sweeps and reports.
-// namesFile and modulesFile are not series. A file that is named twice is an error, because it would
-// count as two runs. Hidden folders are left out, and hidden files unless pattern begins with a dot.
+// matches pattern (such as *_Atlas.ptseries.nii), in the order of their paths. Without a pattern
+// all readable files of a folder must have one extension. Files ending in .txt are then ignored if
+// there are others, because notes and licences have this extension too; so are folders of runs,
+// sweeps and reports. namesFile and modulesFile are not series. A file that is named twice is an
+// error, because it would count as two runs. Hidden folders are ignored, and hidden files unless
+// pattern starts with a dot.
 func Files(paths []string, pattern string) ([]string, error) {
 	files, err := listFiles(paths, pattern, false)
 	for _, file := range files {
 		if !utf8.ValidString(file) {
-			return nil, fmt.Errorf("%q: the path is not UTF-8, and results could not name it: rename it", file)
+			return nil, fmt.Errorf("%q: the path is not UTF-8, so results could not name it: rename it", file)
 		}
 	}
 	return files, err
 }
 
-// listFiles lists files as Files does. With anyKind a folder may hold files of several kinds.
+// listFiles lists files as Files does. With anyKind a folder may contain files of several kinds.
 func listFiles(paths []string, pattern string, anyKind bool) ([]string, error) {
 	if _, err := filepath.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("--pattern %q: %w", pattern, err)
@@ -75,7 +76,7 @@ func listFiles(paths []string, pattern string, anyKind bool) ([]string, error) {
 	return files, checkDistinct(files)
 }
 
-// checkDistinct returns an error where two paths lead to one file.
+// checkDistinct returns an error if two paths lead to the same file.
 func checkDistinct(files []string) error {
 	first := make(map[string]string, len(files))
 	for _, file := range files {
@@ -99,7 +100,7 @@ func checkDistinct(files []string) error {
 	return nil
 }
 
-// madeHere lists files that mark the folders of runs, sweeps and reports.
+// madeHere lists files that identify the folders of runs, sweeps and reports.
 var madeHere = []string{"environment.json", "sweep.json", ".made", "report.json"}
 
 // isMade reports whether a folder is a run, a sweep or a report.
@@ -111,9 +112,9 @@ func isMade(folder string) bool {
 }
 
 func inFolder(folder, pattern string, anyKind bool) ([]string, error) {
-	var made []string                    // folders, whose files are results
-	byExtension := map[string][]string{} // all under "" where there is a pattern
-	// With the slash a link to a folder is followed.
+	var made []string                    // folders with results
+	byExtension := map[string][]string{} // all under "" if there is a pattern
+	// With the slash, links to folders are followed.
 	err := filepath.WalkDir(folder+"/", func(p string, d fs.DirEntry, err error) error {
 		if err == nil && p != folder+"/" && strings.HasPrefix(d.Name(), ".") {
 			if d.IsDir() { // such as .ipynb_checkpoints, with copies
@@ -160,7 +161,7 @@ func inFolder(folder, pattern string, anyKind bool) ([]string, error) {
 		for _, k := range kinds {
 			counts = append(counts, fmt.Sprintf("%d %s", len(byExtension[k]), k))
 		}
-		return nil, fmt.Errorf("%s: this folder has files of several kinds (%s): say which with "+
+		return nil, fmt.Errorf("%s: this folder has files of several kinds (%s): choose with "+
 			"--pattern, such as --pattern '*%s'", folder, strings.Join(counts, ", "), kinds[0])
 	case pattern != "":
 		return nil, fmt.Errorf("%s: no file in this folder has a name that matches %q",
@@ -168,7 +169,7 @@ func inFolder(folder, pattern string, anyKind bool) ([]string, error) {
 	}
 	left := ""
 	if made != nil {
-		left = "; what torchpe made (" + wording.List(3, made) + ") is left out: --pattern '*.csv' reads it, too"
+		left = "; output of torchpe (" + wording.List(3, made) + ") is ignored: --pattern '*.csv' reads it, too"
 	}
 	return nil, fmt.Errorf("%s: no file in this folder has an extension that can be read (%s)%s",
 		folder, strings.Join(extensions, ", "), left)

@@ -55,7 +55,7 @@ func TestFiles(t *testing.T) {
 	}
 	expect.Equal(t, "results by a pattern", len(expect.Must(Files([]string{results}, "*.csv"))), 3)
 	expect.Error(t, expect.ErrorOf(Files([]string{filepath.Join(results, "s")}, "")),
-		"what torchpe made ("+filepath.Join(results, "s"))
+		"output of torchpe ("+filepath.Join(results, "s"))
 	// Compressed CIFTI is found, and kept apart from what may be the same run uncompressed.
 	packed := t.TempDir()
 	for _, name := range []string{"x.ptseries.nii.gz", "notes.gz"} {

@@ -19,13 +19,13 @@ import (
 	"torchpe/internal/atomicfile"
 )
 
-// Folder is a folder of .npy files, one a run, with the names and modules of their tokens beside
-// them: what "torchpe data hcp convert" writes.
+// Folder is a folder of .npy files, one per run, with the names and modules of their tokens beside
+// them, as written by "torchpe data hcp convert".
 type Folder struct {
 	Dir     string
 	Force   bool // overwrite files
 	Set     *Set
-	Labels  []int // module of each token; nil where none are known
+	Labels  []int // module of each token; nil if unknown
 	Modules []string
 }
 
@@ -53,8 +53,9 @@ func (f Folder) Write() error {
 	return f.writeBeside()
 }
 
-// runNames returns the name of each run's file: with the run's own number where all runs of its subject have
-// one, else with its place among them. Two subjects of one name would be one subject when the files are read.
+// runNames returns the name of each run's file: with the run's own number if all runs of its
+// subject have one, else with its index among them. Two subjects with the same file name are an
+// error, because they would be read as one.
 func (f Folder) runNames() ([]string, error) {
 	var names []string
 	subjects, count := map[string]string{}, map[string]int{} // by word
@@ -77,8 +78,8 @@ func (f Folder) runNames() ([]string, error) {
 	return names, nil
 }
 
-// ownNumbers returns the numbers that the files or datasets of a subject's runs have in their names, in order;
-// nothing for a subject whose runs do not each have one of their own.
+// ownNumbers returns, for each subject, the run numbers in the names of its files or datasets, in
+// order; nothing for a subject whose runs do not all have distinct ones.
 func (f Folder) ownNumbers() map[string][]int {
 	numbers := map[string][]int{}
 	for _, r := range f.Set.Runs {
@@ -95,7 +96,7 @@ func (f Folder) ownNumbers() map[string][]int {
 	return numbers
 }
 
-// existsError is of a file that would be overwritten; it matches fs.ErrExist.
+// existsError is the error for a file that would be overwritten; it matches fs.ErrExist.
 type existsError string
 
 func (e existsError) Error() string {
@@ -103,8 +104,8 @@ func (e existsError) Error() string {
 }
 func (existsError) Is(target error) bool { return target == fs.ErrExist }
 
-// checkFolder returns an error where something that is there would be overwritten unasked, or where
-// runs of another conversion would be read with the names and modules of this one.
+// checkFolder returns an error if a file would be overwritten unasked, or if runs of another
+// conversion would be read with the names and modules of this one.
 func (f Folder) checkFolder(runs []string) error {
 	entries, err := os.ReadDir(f.Dir)
 	if err != nil {
@@ -117,22 +118,22 @@ func (f Folder) checkFolder(runs []string) error {
 		case ours && !f.Force:
 			return existsError(filepath.Join(f.Dir, name))
 		case !ours && isConverted(name):
-			return fmt.Errorf("%s exists and is no run of this data, but would be read with its "+
+			return fmt.Errorf("%s exists and is not a run of this data, but would be read with its "+
 				"names of tokens: use another --out, or move that file away", filepath.Join(f.Dir, name))
 		}
 	}
 	return nil
 }
 
-// writeBeside writes the names and modules of the tokens, and removes those that are there where
-// these tokens have none.
+// writeBeside writes the names and modules of the tokens, and removes existing ones if these tokens
+// have none.
 func (f Folder) writeBeside() error {
 	var names, modules func(io.Writer) error
 	if f.Set.Names != nil {
 		names = func(w io.Writer) error {
 			for _, name := range f.Set.Names {
 				if strings.HasPrefix(name, "#") || strings.HasPrefix(name, "%") {
-					name = `"` + name + `"` // or it would be a comment
+					name = `"` + name + `"` // else it would be a comment
 				}
 				if _, err := fmt.Fprintln(w, name); err != nil {
 					return err
@@ -171,7 +172,7 @@ func (f Folder) create(name string, fill func(io.Writer) error) error {
 	return atomicfile.Write(filepath.Join(f.Dir, name), fill)
 }
 
-// fileWord makes a subject's name fit for the name of a file, such that its subject is found again.
+// fileWord converts a subject's name to a part of a file name from which the subject can be found again.
 func fileWord(subject string) string {
 	subject = strings.TrimPrefix(subject, "sub-")
 	word := strings.Map(func(r rune) rune {

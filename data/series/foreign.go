@@ -13,9 +13,9 @@ import (
 	"torchpe/internal/wording"
 )
 
-// InspectAll describes the files of a source; a folder may hold files of several kinds. known are the
-// numbers of tokens to expect if the source names none. The description of a file that cannot be read is
-// its error. The returned error names the files that the options do not fit.
+// InspectAll describes the files of a source; a folder may contain files of several kinds. known
+// are the numbers of tokens to expect if the source names none. The description of an unreadable
+// file is its error. The returned error names the files that the options do not fit.
 func InspectAll(s Source, known []int) (all []*Info, notes []string, err error) {
 	o, err := s.Options(known)
 	if err != nil {
@@ -48,7 +48,7 @@ func InspectAll(s Source, known []int) (all []*Info, notes []string, err error) 
 // misfit is an error about options that do not fit a file.
 type misfit struct{ error }
 
-// notSeries explains why a file is no series: it is a list of labels, or what its reader said.
+// notSeries explains why a file is not a series: it is a list of labels, or the reader's error.
 func notSeries(file string, err error, header text.Choice) string {
 	if !slices.Contains([]string{".txt", ".csv", ".tsv"}, extensionOf(file)) {
 		return err.Error()
@@ -57,11 +57,11 @@ func notSeries(file string, err error, header text.Choice) string {
 	if labelErr != nil || len(p.Labels) == 0 {
 		return err.Error()
 	}
-	return fmt.Sprintf("%s: a list of %s in %s (%s), not series: name it with --modules (as series: %v)",
+	return fmt.Sprintf("%s: a list of %s in %s (%s), not series: give it with --modules (as series: %v)",
 		file, wording.Count(len(p.Labels), "label"), wording.Count(len(p.Modules), "module"), firstOf(p.Modules), err)
 }
 
-// describeCIFTI says what a CIFTI file that is no series holds.
+// describeCIFTI describes a CIFTI file that is not a series.
 func describeCIFTI(m *cifti.Image) string {
 	var of []string
 	for _, k := range m.Axes[0].Maps {
@@ -73,14 +73,14 @@ func describeCIFTI(m *cifti.Image) string {
 		if len(m.Axes[0].Maps) > 0 {
 			labels = len(m.Axes[0].Maps[0].Labels)
 		}
-		return fmt.Sprintf("labels (%s; %s in the first), not series: name a dlabel.nii with "+
+		return fmt.Sprintf("labels (%s; %s in the first), not series: give a dlabel.nii with "+
 			"--parcellation or --modules", firstOf(of), wording.Count(labels, "label"))
 	case cifti.Dscalar, cifti.Pscalar:
 		return fmt.Sprintf("maps of scalars (%s), not series", firstOf(of))
 	case cifti.Dconn, cifti.Pconn, cifti.Pdconn, cifti.Dpconn:
 		return "a connectivity matrix, not series"
 	}
-	return "no series"
+	return "not a series"
 }
 
 // firstOf lists the first few of texts.
@@ -100,7 +100,7 @@ func isConnectivity(a array.Array) bool {
 			if math.Abs(x-y) > 1e-6*max(math.Abs(x), math.Abs(y)) {
 				return false
 			}
-			varies = varies || x != a.Data[n] // of the first pair
+			varies = varies || x != a.Data[n] // first off-diagonal pair
 		}
 	}
 	return varies

@@ -158,7 +158,7 @@ func TestTokensMatchedByName(t *testing.T) {
 		Options{})
 	expect.NoError(t, err)
 	if !slices.Equal(s.X[:frames*tokens], s.X[frames*tokens:]) || len(s.Notes) != 2 ||
-		!strings.Contains(s.Notes[0], "by their names") || !strings.Contains(s.Notes[1], "holds the same numbers") {
+		!strings.Contains(s.Notes[0], "by name") || !strings.Contains(s.Notes[1], "holds the same numbers") {
 		t.Errorf("notes %v", s.Notes)
 	}
 	s, err = Load([]string{fixture("sub-02.ptseries.nii")}, Options{})
@@ -198,11 +198,11 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 		{[]string{"one.h5"}, Options{}, []string{"one.h5", "[6 7]", "--axes"}},
 		// A sparse matrix beside another one, which would be the only matrix that can be read.
 		{[]string{"sparse.h5ad"}, Options{Axes: []Axis{FrameAxis, TokenAxis}},
-			[]string{"2 matrices: say which with --dataset; it holds /obsm/X_pca [7 2], /X [] sparse"}},
+			[]string{"2 matrices: choose one with --dataset; it holds /obsm/X_pca [7 2], /X [] sparse"}},
 		{[]string{"sparse.h5ad"}, Options{Axes: []Axis{FrameAxis, TokenAxis}, Datasets: []string{"X"}},
 			[]string{`"/X" is a sparse matrix of scipy or anndata: store all of its numbers (x.toarray())`}},
 		{[]string{"one.h5"}, Options{Tokens: []int{360, 718}},
-			[]string{"[6 7]: say which axis holds the tokens"}},
+			[]string{"[6 7]: choose the axis of the tokens"}},
 		{[]string{"one.h5"}, Options{Tokens: []int{6, 7}}, []string{"both axes", "6 or 7"}},
 		// What the user says must fit what is known.
 		{[]string{"one.h5"}, Options{Tokens: six, TokensFrom: "--tokens", Axes: []Axis{FrameAxis,
@@ -218,7 +218,7 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 		{[]string{"one.h5"}, Options{Tokens: []int{5}}, []string{"no axis of 5 tokens",
 			"one axis has one more", "index"}},
 		{[]string{"frames.npy"}, Options{Tokens: six, Datasets: []string{"x"}},
-			[]string{"frames.npy", "--dataset names x", "leave --dataset out"}},
+			[]string{"frames.npy", "--dataset names x", "omit --dataset"}},
 		{[]string{"stack.npy"}, Options{Tokens: six},
 			[]string{"[2 6 7]", "subjects,tokens,frames"}},
 		{[]string{"stack.npy"}, Options{Axes: []Axis{TokenAxis, FrameAxis}},

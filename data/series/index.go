@@ -12,8 +12,8 @@ import (
 	"torchpe/data/array/text"
 )
 
-// indexNames matches names of columns that count rows, or give their time or their subject,
-// perhaps with a unit behind it; pandas writes the first.
+// indexNames matches names of columns that count rows or give their time or subject, optionally
+// with a unit; pandas writes the first.
 var indexNames = regexp.MustCompile(`^(unnamed: \d+|index|idx|row|time|times|timestamps?|ts|time ?stamps?|` +
 	`date|dates|datetime|date ?time|day|days|hours?|minutes?|seconds?|secs?|millis(econds)?|msec|ms|years?|` +
 	`months?|weeks?|quarters?|t|frames?|samples?|tr|trs|volumes?|scans?|epoch|onset|elapsed|step|` +
@@ -21,8 +21,8 @@ var indexNames = regexp.MustCompile(`^(unnamed: \d+|index|idx|row|time|times|tim
 	`( ?[\[(/#].*| (in )?(id|s|sec|secs|seconds|ms|min|h|hours|days|years|tr|trs|utc|gmt|index|points?|no|` +
 	`number)\.?)?$`)
 
-// date matches the text of a date or a time of day, a month or quarter of a year, and dates in English. MARCH1 and
-// SEPT-2 are genes, Monkey 1 is no Monday.
+// date matches the text of a date or a time of day, a month or quarter of a year, and dates in
+// English. MARCH1 and SEPT-2 are genes, and Monkey 1 is not a Monday.
 var date = regexp.MustCompile(`(?i)^(\d{1,4}([-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|:\d\d(:\d\d.*)?)` +
 	`|` + year + `[-/.](0?[1-9]|1[0-2])|` + year + `[- ]?Q[1-4]|Q[1-4][-/ ]?` + year +
 	`|\d{1,2}[-/ ]` + month + `[-/, ]+(\d\d|` + year + `)([ T].*)?` +
@@ -35,10 +35,11 @@ const (
 		`nov(ember)?|dec(ember)?)`
 )
 
-// indexColumns returns in quotes the names of the columns of a table that seem to count frames or to say their time
-// or subject, and the numbers of those without names. Such a column is called like an index and goes
-// up, or down, in nearly all steps; it is headed as one of identifiers and has whole, distinct numbers; or
-// it is the first or the last of frames without names, and rises by equal steps. It can be a token all the same.
+// indexColumns returns, in quotes, the names of the columns of a table that seem to count frames or
+// give their time or subject, and the numbers of those without names. Such a column has the name of
+// an index and rises, or falls, in nearly all steps; or its name is one of identifiers and it has
+// distinct integers; or it is the first or the last of nameless columns and rises in equal steps.
+// It may be a token nevertheless.
 func indexColumns(t text.Table) (found []string) {
 	rows, columns := t.Shape[0], t.Shape[1]
 	if rows < 3 || columns < 2 {
@@ -69,7 +70,7 @@ func indexColumns(t text.Table) (found []string) {
 				down++
 			}
 		}
-		const enough = 3 // steps one way for each the other way: runs one after the other
+		const enough = 3 // steps in one direction for each in the other: several runs in sequence
 		ordered := up > 0 && up >= enough*down || down > 0 && down >= enough*up
 		if counts || identifies || named && ordered {
 			found = append(found, strconv.Quote(name))
@@ -78,7 +79,7 @@ func indexColumns(t text.Table) (found []string) {
 	return found
 }
 
-// equalSteps reports whether values rise by equal steps, up to a share of a step.
+// equalSteps reports whether values rise in equal steps, up to a share of a step.
 func equalSteps(n int, share float64, at func(int) float64) bool {
 	if n < 3 || !(at(1)-at(0) > 0) {
 		return false
@@ -92,8 +93,9 @@ func equalSteps(n int, share float64, at func(int) float64) bool {
 	return true
 }
 
-// rowsAreTokens reports whether the rows of a table with names in both directions may be its tokens: the
-// first column is headed as tokens are, or the columns count, are dates, or are years in order.
+// rowsAreTokens reports whether the rows of a table with names in both directions may be its
+// tokens: the heading of the first column is one of tokens, or the columns count, are dates, or are
+// years in order.
 func rowsAreTokens(t text.Table) bool {
 	if t.Columns == nil || t.Rows == nil || slices.ContainsFunc(t.Rows, isTime) ||
 		slices.ContainsFunc(t.Rows, text.IsNumber) {

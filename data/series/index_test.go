@@ -54,7 +54,7 @@ func TestIndexColumn(t *testing.T) {
 		}
 		if _, err := Load([]string{path},
 			Options{Tokens: []int{2}, TokensFrom: "--tokens"}); err == nil ||
-			!strings.Contains(err.Error(), "Leave it out") &&
+			!strings.Contains(err.Error(), "If so, leave it out") &&
 				!strings.Contains(err.Error(), "leave it out") {
 			t.Errorf("%s: %v", text.String(), err)
 		}
@@ -80,7 +80,7 @@ func TestIndexOfArray(t *testing.T) {
 			err := npy.Write(f, array.Array{Shape: []int{100, 3}, Data: data}, npy.Float32)
 			expect.NoError(t, errors.Join(err, f.Close()))
 			s := expect.Must(Load([]string{path}, Options{Axes: []Axis{FrameAxis, TokenAxis}}))
-			if isNoted := len(s.Notes) == 1 && strings.Contains(s.Notes[0], "rises by equal steps"); isNoted !=
+			if isNoted := len(s.Notes) == 1 && strings.Contains(s.Notes[0], "rises in equal steps"); isNoted !=
 				(column != 1 && step > 0) {
 				t.Errorf("column %d, step %g: %q", column, step, s.Notes)
 			}
@@ -160,7 +160,7 @@ func TestNamesInBothDirections(t *testing.T) {
 	}
 }
 
-// A number that files write for a missing one, and that stands apart, is noted.
+// A number that files write for a missing value, and that stands apart, is noted.
 func TestMarksOfMissingNumbers(t *testing.T) {
 	for text, want := range map[string]string{
 		"a,b\n1,2\n3,-9999\n2,-9999\n": `Token 1 (b) of `, "a,b\n1,2\n999,3\n2,4\n": "is 999 in 1 frame, far",

@@ -17,26 +17,26 @@ import (
 type Info struct {
 	File      string   `json:"file"`
 	Format    Format   `json:"format"`
-	Shape     []int    `json:"shape"` // of the array, or the first of several
+	Shape     []int    `json:"shape"` // of the array, or of the first of several
 	Axes      []Axis   `json:"axes"`  // empty if unknown
 	Subjects  int      `json:"subjects"`
 	Runs      int      `json:"runs"`
-	Tokens    int      `json:"tokens"` // 0 where the axes are not known, as frames
+	Tokens    int      `json:"tokens"` // 0 if the axes are unknown; so is Frames
 	Frames    int      `json:"frames"` // of all runs together
 	Subject   string   `json:"subject"`
-	Names     []string `json:"names"`                // of the tokens; empty where there are none
-	NamesFrom string   `json:"names_from,omitempty"` // the file that has them
-	// HemisphereOrder is that of the names, or in CIFTI of the structures.
+	Names     []string `json:"names"`                // of the tokens; empty if there are none
+	NamesFrom string   `json:"names_from,omitempty"` // the file with the names
+	// HemisphereOrder is the order in the names, or in CIFTI in the structures.
 	HemisphereOrder partition.Order `json:"hemisphere_order"`
 	SHA256          string          `json:"sha256"`
-	// FirstRow has the first five numbers of the first row, as nibabel, h5py, scipy or numpy show
-	// the array
+	// FirstRow has the first five numbers of the first row of the array as shown by nibabel, h5py,
+	// scipy or numpy.
 	FirstRow []Number `json:"first_row"`
-	// NotFinite counts the numbers that are NaN or infinite. It is nil if the numbers were not read,
-	// because they need too much memory.
+	// NotFinite is the number of values that are NaN or infinite. It is nil if the numbers were not
+	// read because they need too much memory.
 	NotFinite *int     `json:"not_finite"`
 	Datasets  []string `json:"datasets,omitempty"`
-	Arrays    []Array  `json:"arrays"`          // all of the file, or those that the options name
+	Arrays    []Array  `json:"arrays"`          // all arrays of the file, or those named by the options
 	Notes     []string `json:"notes,omitempty"` // parts of the file that are not read
 	// Problem explains why the file cannot be read as a series without further options.
 	Problem string `json:"problem,omitempty"`
@@ -44,23 +44,23 @@ type Info struct {
 
 // Array describes an array of a file.
 type Array struct {
-	Name  string   `json:"name"` // empty in a file that holds one array without a name
+	Name  string   `json:"name"` // empty for the only array of a file, without a name
 	Shape []int    `json:"shape"`
-	Type  string   `json:"type"`  // of its values, in the words of the format
+	Type  string   `json:"type"`  // type of its values, in the terms of the format
 	Axes  []Axis   `json:"axes"`  // empty if unknown
-	Names []string `json:"names"` // of the tokens; empty where there are none
-	// Min and Max are those of the finite numbers; they are nil where there are none, or where the
-	// numbers were not read, as NotFinite.
+	Names []string `json:"names"` // of the tokens; empty if there are none
+	// Min and Max are those of the finite numbers. They are nil if there are none or, like
+	// NotFinite, if the numbers were not read.
 	Min       *Number `json:"min"`
 	Max       *Number `json:"max"`
-	NotFinite *int    `json:"not_finite"` // how many numbers are NaN or infinite
+	NotFinite *int    `json:"not_finite"` // number of values that are NaN or infinite
 	// Problem explains why the array cannot be read as a series without further options.
 	Problem string `json:"problem,omitempty"`
 
 	firstRow []Number
 }
 
-// Number is a number that JSON writes as null where it is NaN or infinite.
+// Number is a number that JSON has as null if it is NaN or infinite.
 type Number float64
 
 // MarshalJSON writes the number.
@@ -71,7 +71,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// Inspect describes a file without keeping its numbers. If it cannot be read as a series, the
+// Inspect describes a file without keeping its numbers. If the file cannot be read as a series, the
 // description says why. Options that do not fit the file are an error.
 func Inspect(file string, o Options) (*Info, error) {
 	c, err := open(file, o)
@@ -108,7 +108,7 @@ func Inspect(file string, o Options) (*Info, error) {
 	return i, err
 }
 
-// newInfo describes a file by its path alone.
+// newInfo describes a file by its path only.
 func newInfo(file string, format Format, o Options) *Info {
 	subject, given := o.Subjects[file]
 	if !given {
@@ -121,14 +121,14 @@ func newInfo(file string, format Format, o Options) *Info {
 	}
 }
 
-// add describes one more matrix of the file.
+// add adds another matrix of the file.
 func (i *Info) add(c *content, m matrix, o Options) error {
 	axes, err := c.axesOf(m, o)
 	if err != nil {
 		if o.Axes != nil || o.Names != nil || o.TokensFrom != "" {
 			return misfit{err}
 		}
-		axes = m.axes // names tell them, even if there are too many
+		axes = m.axes // names identify them, even if there are too many
 	}
 	first := len(i.Shape) == 0
 	if first {
@@ -142,7 +142,7 @@ func (i *Info) add(c *content, m matrix, o Options) error {
 	case first:
 		i.Tokens = y.tokens
 	case y.tokens != i.Tokens && i.Problem == "":
-		i.Problem = fmt.Sprintf("%s: %s has %d tokens, those before it %d: name those of one "+
+		i.Problem = fmt.Sprintf("%s: %s has %d tokens, those before it %d: choose those of one "+
 			"kind with --dataset", c.file, m.name, y.tokens, i.Tokens)
 	}
 	i.Frames += y.slices * y.frames
@@ -187,8 +187,8 @@ func (i *Info) add(c *content, m matrix, o Options) error {
 	return nil
 }
 
-// addOthers describes the arrays of a file that are not matrices, and its matrices too if matrices is
-// set. Each has the reason why it cannot be read as a series. It fails where the file cannot be read.
+// addOthers describes the arrays of a file that are not matrices, and its matrices too if matrices is set.
+// Each has the reason why it cannot be read as a series. It fails if the file cannot be read.
 func (i *Info) addOthers(c *content, matrices bool, o Options) error {
 	var all []matrix
 	if matrices {
@@ -210,13 +210,13 @@ func (i *Info) addOthers(c *content, matrices bool, o Options) error {
 	return nil
 }
 
-// describe describes an array by what the file says of it and, if it is not too large, its numbers.
+// describe describes an array by its metadata and, if it is not too large, its numbers.
 func (i *Info) describe(c *content, m matrix, o Options) (Array, error) {
 	a := Array{Name: m.name, Shape: m.entry.Shape, Type: m.entry.Type, Axes: []Axis{}, Names: []string{}}
 	a.Names = append(a.Names, m.names...)
 	switch {
 	case !m.entry.Real:
-		_, err := m.load() // whose error says what to do about this type
+		_, err := m.load() // its error has advice for this type
 		return a, err
 	case c.foreign != "":
 		a.Problem = i.Problem
@@ -226,7 +226,7 @@ func (i *Info) describe(c *content, m matrix, o Options) (Array, error) {
 	default:
 		axes, err := c.axesOf(m, o)
 		if err != nil {
-			a.Problem, axes = err.Error(), m.axes // names tell them, even if there are too many
+			a.Problem, axes = err.Error(), m.axes // names identify them, even if there are too many
 		}
 		a.Axes = append(a.Axes, axes...)
 		if m.names == nil {
@@ -236,7 +236,7 @@ func (i *Info) describe(c *content, m matrix, o Options) (Array, error) {
 	return a, i.addNumbers(&a, c, m, o.Header)
 }
 
-// maxDescribed bounds the bytes of the numbers that are read for a description.
+// maxDescribed is the largest size in bytes of numbers that are read for a description.
 var maxDescribed = 256 << 20
 
 // addNumbers describes the numbers of a matrix.
@@ -265,7 +265,7 @@ func (i *Info) addNumbers(d *Array, c *content, m matrix, header text.Choice) er
 		d.Problem = fmt.Sprintf("%s: a square, symmetric matrix of %d tokens: this is a connectivity "+
 			"matrix, not series", plan{c: c, m: m}, a.Shape[0])
 	case c.format == arrayfile.Text && m.shape[1] == 1:
-		d.Problem = notSeries(c.file, fmt.Errorf("%s: one number a line, not series", c.file), header)
+		d.Problem = notSeries(c.file, fmt.Errorf("%s: one number per line, not series", c.file), header)
 	}
 	d.addRange(a.Data)
 	columns, step := 1, 1 // of a single number

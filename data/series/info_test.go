@@ -96,7 +96,7 @@ func TestInfoOfWhatDoesNotTell(t *testing.T) {
 		axes    []Axis
 		problem string
 	}{
-		{fixture("one.h5"), expected, []int{6, 7}, []Axis{}, ": its shape is [6 7]: say which axis"},
+		{fixture("one.h5"), expected, []int{6, 7}, []Axis{}, ": its shape is [6 7]: choose the axis"},
 		{fixture("stack.npy"), expected, []int{2, 6, 7}, []Axis{}, "--axes subjects,tokens,frames"},
 		{fixture("one.h5"), Options{Tokens: []int{6, 7}}, []int{6, 7}, []Axis{}, "both axes"},
 		{fixture("100206.h5"), expected, []int{}, []Axis{}, "/REST1_LR/resid [6 4]"},

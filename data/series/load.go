@@ -11,9 +11,9 @@ import (
 	"torchpe/internal/wording"
 )
 
-// Load reads all files into one set. Files of more than one token count, with names that differ or
-// that only some have, or with a value that is not finite are errors that name file, token and
-// value; all files are opened before the first number of a binary one is read.
+// Load reads all files into one set. Differing numbers of tokens, names that differ or that only
+// some files have, and values that are not finite are errors that name file, token and value. All
+// files are opened before the first number of a binary one is read.
 func Load(files []string, o Options) (*Set, error) {
 	l := newLoader(o)
 	if l.o.Subjects == nil {
@@ -87,7 +87,7 @@ func ReadRun(file string, o Options) (run array.Array, names, notes []string, er
 	}
 	p := plans[0]
 	if len(plans) != 1 || p.layout.slices != 1 {
-		return run, nil, nil, fmt.Errorf("%s: it has several runs: name one with --dataset", file)
+		return run, nil, nil, fmt.Errorf("%s: it has several runs: choose one with --dataset", file)
 	}
 	if run, err = p.m.load(); err != nil {
 		return run, nil, nil, err
@@ -109,10 +109,10 @@ func ReadRun(file string, o Options) (run array.Array, names, notes []string, er
 type loader struct {
 	o       Options
 	set     *Set
-	counted string          // what first said how many tokens there are
-	sided   string          // the file that first said on which side they lie
+	counted string          // origin of the number of tokens
+	sided   string          // origin of the hemispheres
 	seen    map[string]bool // notes
-	budget  *array.Budget   // of all series together
+	budget  *array.Budget   // for all series together
 }
 
 func newLoader(o Options) *loader {
@@ -124,16 +124,16 @@ func newLoader(o Options) *loader {
 	return l
 }
 
-// plan is a matrix to read, with the places of its tokens in the set.
+// plan is a matrix to read, with the indexes of its tokens in the set.
 type plan struct {
 	c      *content
 	m      matrix
 	layout layout
-	order  []int     // the token of the set that each of the file's is; nil where they are in order
-	values []float32 // of text, which had to be read to know its shape
+	order  []int     // index in the set of each token of the file; nil if in order
+	values []float32 // of a text, which must be read to find its shape
 }
 
-// plan opens a file and checks that it fits those before it.
+// plan opens a file and checks that it matches the earlier ones.
 func (l *loader) plan(file string) ([]plan, error) {
 	c, err := open(file, l.o)
 	if err != nil {
@@ -147,7 +147,7 @@ func (l *loader) plan(file string) ([]plan, error) {
 	for _, m := range chosen {
 		if m.dense {
 			return nil, fmt.Errorf("%s: a dense series (dtseries.nii) needs parcels to be "+
-				"averaged in: name a dlabel.nii with --parcellation", file)
+				"averaged in: give a dlabel.nii with --parcellation", file)
 		}
 		axes, err := c.axesOf(m, l.o)
 		if err != nil {
@@ -159,8 +159,8 @@ func (l *loader) plan(file string) ([]plan, error) {
 		}
 		for _, column := range m.index {
 			if axes[0] == FrameAxis {
-				l.note("The column %s of %s seems to count frames, or to say their time or subject: it was "+
-					"read as a token; leave it out if it is none.", column, p)
+				l.note("The column %s of %s seems to count frames, or to give their time or subject: it was "+
+					"read as a token; leave it out if it is not one.", column, p)
 			}
 		}
 		if p.layout.tokens < 2 || p.layout.frames < 1 {
@@ -190,8 +190,8 @@ func (l *loader) note(format string, args ...any) {
 	}
 }
 
-// readText reads the numbers of a text file at once as float32, so that memory does not hold those of
-// many files as float64.
+// readText converts the numbers of a text file to float32 at once, so that those of many files are
+// not in memory as float64.
 func (l *loader) readText(p *plan) error {
 	if p.c.format != arrayfile.Text {
 		return nil
@@ -251,7 +251,7 @@ func (l *loader) fill(p plan, into []float32) error {
 	return nil
 }
 
-// writeRun writes one run, [frames, tokens], z-scored where the options say so.
+// writeRun writes one run, [frames, tokens], z-scored if the options say so.
 func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 	y := p.layout
 	for token := range y.tokens {
@@ -270,9 +270,9 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 		}
 		l.checkMarks(p, to, at, low, high)
 		if p.c.format != arrayfile.Text && (token == 0 || token == y.tokens-1) &&
-			equalSteps(y.frames, 1e-3, at) { // the share of what float32 rounds
-			l.note("Token %s of %s rises by equal steps, as frames and their times do: it was read as a token; "+
-				"leave it out if it is none.", l.token(to), p)
+			equalSteps(y.frames, 1e-3, at) { // tolerance for rounding to float32
+			l.note("Token %s of %s rises in equal steps, as frames and their times do: it was read as a token; "+
+				"leave it out if it is not one.", l.token(to), p)
 		}
 		mean, squares := sum/float64(y.frames), 0.0
 		for f := range y.frames {
@@ -282,7 +282,7 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 		size := max(math.Abs(low), math.Abs(high))
 		switch flat := high-low <= 1e-14*size; { // up to the rounding of float64
 		case flat && l.o.ZScore && y.frames == 1:
-			return fmt.Errorf("%s has one frame, which has no z-score: leave it out, or turn z-scoring off with "+
+			return fmt.Errorf("%s has only one frame and so no z-score: leave it out, or turn z-scoring off with "+
 				"--zscore=false", p)
 		case flat && l.o.ZScore:
 			return fmt.Errorf("%s: token %s is %v at all %d frames, so it has no z-score: leave "+
@@ -309,10 +309,10 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 	return nil
 }
 
-// isUsable reports whether a value is a number that float32 holds.
+// isUsable reports whether a value is a number in the range of float32.
 func isUsable(v float64) bool { return math.Abs(v) <= math.MaxFloat32 }
 
-// missing returns an error that counts the values of a run that are not usable and describes the first.
+// missing returns an error that counts the unusable values of a run and describes the first.
 func (l *loader) missing(p plan, data []float64, first string) error {
 	y := p.layout
 	n, frames, tokens := 0, map[int]bool{}, map[int]bool{}
@@ -327,12 +327,12 @@ func (l *loader) missing(p plan, data []float64, first string) error {
 		"or tokens out", p, wording.Count(n, "value"), len(frames), y.frames, len(tokens), y.tokens, first)
 }
 
-// marks are numbers that files write for missing ones, with either sign; the last two are those of
+// marks are numbers that files use for missing values, with either sign; the last two are those of
 // climate data and of netCDF.
 var marks = []float64{999, 9999, 99999, 999999, 1e20, float64(float32(9.96921e36))}
 
-// checkMarks notes where an extreme of a token is one of marks and further from its other values than
-// these lie apart.
+// checkMarks adds a note if an extreme of a token is one of marks and further from the token's
+// other values than these are spread.
 func (l *loader) checkMarks(p plan, token int, at func(frame int) float64, low, high float64) {
 	for _, v := range []float64{low, high} {
 		if !slices.ContainsFunc(marks, func(m float64) bool { return float32(m) == float32(math.Abs(v)) }) {
@@ -350,13 +350,13 @@ func (l *loader) checkMarks(p plan, token int, at func(frame int) float64, low, 
 			min(math.Abs(v-least), math.Abs(v-most)) > most-least {
 			l.seen[key] = true
 			l.note("Token %s of %s is %v in %s, far from its other values, and was read as that number: if it "+
-				"stands for a missing one, leave these frames or the token out.", l.token(token), p, v,
+				"stands for a missing value, leave these frames or the token out.", l.token(token), p, v,
 				wording.Count(n, "frame"))
 		}
 	}
 }
 
-// token names a token in a message.
+// token describes a token in a message.
 func (l *loader) token(i int) string {
 	if i < len(l.set.Names) {
 		return fmt.Sprintf("%d (%s)", i, array.Printable(l.set.Names[i]))

@@ -11,7 +11,7 @@ import (
 	"torchpe/internal/wording"
 )
 
-// match compares a matrix's tokens with the set's, and finds their order.
+// match compares a matrix's tokens with those of the set, and finds their order.
 func (l *loader) match(p *plan) error {
 	s, names := l.set, p.m.names
 	if s.Tokens == 0 {
@@ -44,7 +44,7 @@ func (l *loader) match(p *plan) error {
 	return l.matchSides(p)
 }
 
-// order finds the places of a matrix's tokens in the set, by their names.
+// order finds the indexes of a matrix's tokens in the set by name.
 func (l *loader) order(p *plan) error {
 	s := l.set
 	place := make(map[string]int, s.Tokens)
@@ -61,10 +61,10 @@ func (l *loader) order(p *plan) error {
 			rest := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(others, n) })
 			return cmp.Or(wording.List(5, rest), "none")
 		}
-		return fmt.Errorf("%s: tokens that it alone has: %s; that %s alone has: %s: leave these out of all files", p,
+		return fmt.Errorf("%s: tokens only in it: %s; only in %s: %s: leave these out of all files", p,
 			only(p.m.names, s.Names), s.NamesFrom, only(s.Names, p.m.names))
 	}
-	l.note("Tokens of %s were brought into the order of %s, by their names.", p.c.file, s.NamesFrom)
+	l.note("Tokens of %s were put into the order of %s, by name.", p.c.file, s.NamesFrom)
 	return nil
 }
 
@@ -89,7 +89,7 @@ func (p plan) checkSides() error {
 	if 2*wrong <= telling {
 		return nil
 	}
-	return fmt.Errorf("%s: %d of the %d tokens whose names tell a hemisphere have their vertices "+
+	return fmt.Errorf("%s: %d of the %d tokens whose names contain a hemisphere have their vertices "+
 		"in the other one, such as token %d, %q: names or structures are wrong",
 		p, wrong, telling, first, p.m.names[first])
 }
@@ -113,8 +113,8 @@ func (l *loader) matchSides(p *plan) error {
 		case s.Sides[to] == "":
 			s.Sides[to] = side
 		case side != "" && side != s.Sides[to]:
-			return fmt.Errorf("%s: token %d, %q, has its vertices in hemisphere %s, and in %s in "+
-				"%s: these names do not mean the same parcels; make names unique, or leave one of "+
+			return fmt.Errorf("%s: token %d, %q, has its vertices in hemisphere %s, but in %s in "+
+				"%s: these names do not mean the same parcels; rename them, or leave one of "+
 				"the files out", p, i, p.m.names[i], side, s.Sides[to], l.sided)
 		}
 	}
@@ -138,8 +138,8 @@ func (l *loader) checkNamed(planned []plan) error {
 	if len(named) == 0 || len(bare) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: tokens without names, while %s has them, and may list them in another "+
-		"order: name those of the former with --names FILE, a line a token, or leave one kind out",
+	return fmt.Errorf("%s: tokens without names, while %s has them and may list them in another "+
+		"order: name the former with --names FILE, one per line, or leave one kind out",
 		someOf(bare), someOf(named))
 }
 
@@ -148,7 +148,7 @@ func someOf(files []string) string {
 	return wording.List(3, slices.Compact(files))
 }
 
-// checkUnique returns an error where two tokens have one name.
+// checkUnique returns an error if two tokens have the same name.
 func checkUnique(names []string, file string) error {
 	if i, j, twice := arrayfile.Twice(names); twice {
 		return fmt.Errorf("%s: tokens %d and %d are both named %q", file, i, j, names[i])

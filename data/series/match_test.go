@@ -36,9 +36,9 @@ func TestFilesThatLackTokens(t *testing.T) {
 	all := expect.File(t, "all.csv", "a,b,c,d\n1,2,3,4\n5,6,7,9\n")
 	fewer := expect.File(t, "fewer.csv", "d,x\n1,2\n3,5\n")
 	_, err := Load([]string{all, fewer}, Options{})
-	expect.Error(t, err, "fewer.csv: tokens that it alone has: x; that "+all+" alone has: a, b, c: leave these out")
+	expect.Error(t, err, "fewer.csv: tokens only in it: x; only in "+all+": a, b, c: leave these out")
 	_, err = Load([]string{expect.File(t, "two.csv", "b,a\n1,2\n3,5\n"), all}, Options{})
-	expect.Error(t, err, "all.csv: tokens that it alone has: c, d; that ", "two.csv alone has: none: leave these out")
+	expect.Error(t, err, "all.csv: tokens only in it: c, d; only in ", "two.csv: none: leave these out")
 }
 
 // A single run is brought into the order of --names too, along the axis that holds its tokens.

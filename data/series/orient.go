@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// axesOf returns what the axes of a matrix stand for. What the file, a known number of tokens and
-// the user say must agree.
+// axesOf returns the meanings of a matrix's axes. The file, a known number of tokens and the user
+// must not contradict each other.
 func (c *content) axesOf(m matrix, o Options) ([]Axis, error) {
 	where := fmt.Sprintf("%s (%s)", plan{c: c, m: m}, c.format)
 	known, from := o.Tokens, o.TokensFrom
@@ -43,8 +43,8 @@ func (c *content) axesOf(m matrix, o Options) ([]Axis, error) {
 	return axes, nil
 }
 
-// squeezed returns the axes that are left of an array of a shape when those of length 1 are gone (see
-// array.Array.Squeeze); all of them where frames or tokens would be gone, too.
+// squeezed returns the remaining axes of an array after those of length 1 are removed (see
+// array.Array.Squeeze); all of them if frames or tokens would be removed, too.
 func squeezed(axes []Axis, shape []int) []Axis {
 	left := slices.Clone(axes)
 	for i := len(shape) - 1; i >= 0 && len(left) > 2; i-- {
@@ -55,16 +55,16 @@ func squeezed(axes []Axis, shape []int) []Axis {
 	return left
 }
 
-// axesByLength returns the axes of a matrix, given the numbers of tokens that one of them may have.
+// axesByLength returns the axes of a matrix, given possible numbers of tokens.
 func axesByLength(shape, known []int) ([]Axis, error) {
 	if len(shape) != 2 {
 		return nil, fmt.Errorf(
-			"its shape is %v: say what its axes are, such as --axes subjects,tokens,frames", shape)
+			"its shape is %v: name its axes, such as --axes subjects,tokens,frames", shape)
 	}
 	rows, columns := slices.Contains(known, shape[0]), slices.Contains(known, shape[1])
 	switch {
 	case rows && columns:
-		return nil, fmt.Errorf("both axes of %v could be the %s tokens: say which with --axes "+
+		return nil, fmt.Errorf("both axes of %v could be the %s tokens: choose with --axes "+
 			"frames,tokens or --axes tokens,frames", shape, numbers(known))
 	case rows:
 		return []Axis{TokenAxis, FrameAxis}, nil
@@ -77,14 +77,14 @@ func axesByLength(shape, known []int) ([]Axis, error) {
 	}
 	if slices.Contains(known, shape[0]-1) || slices.Contains(known, shape[1]-1) {
 		hint = fmt.Sprintf("; one axis has one more than %s: is its first line or column an index or "+
-			"the time? Leave that out", numbers(known))
+			"the time? If so, leave it out", numbers(known))
 	}
-	return nil, fmt.Errorf("its shape is %v%s: say which axis holds the tokens, with --axes "+
+	return nil, fmt.Errorf("its shape is %v%s: choose the axis of the tokens with --axes "+
 		"frames,tokens or --axes tokens,frames, or --tokens N%s", shape, lacks, hint)
 }
 
-// checkTokens returns an error where the number of tokens along the axes is not a known one. If
-// from is empty, other numbers are allowed, and only signs of a wrong axis or of a column that counts
+// checkTokens returns an error if the number of tokens along the axes is not a known one. If from
+// is empty, other numbers are allowed, and only signs of a wrong axis or of a column that counts
 // frames are errors.
 func (m matrix) checkTokens(axes []Axis, known []int, from string) error {
 	n := m.shape[slices.Index(axes, TokenAxis)]
@@ -94,9 +94,9 @@ func (m matrix) checkTokens(axes []Axis, known []int, from string) error {
 	hint := ""
 	isIndex := len(m.index) > 0 && axes[0] == FrameAxis
 	if slices.Contains(known, n-1) || isIndex && slices.Contains(known, n-len(m.index)) {
-		hint = ": is one an index or the time? Leave it out"
+		hint = ": is one an index or the time? If so, leave it out"
 		if isIndex {
-			hint = fmt.Sprintf(": its column %s counts frames or says their time or subject, and is no token: "+
+			hint = fmt.Sprintf(": its column %s counts frames or gives their time or subject, and is not a token: "+
 				"leave it out", strings.Join(m.index, ", "))
 		}
 	}
@@ -110,14 +110,14 @@ func (m matrix) checkTokens(axes []Axis, known []int, from string) error {
 	if isIndex && hint != "" {
 		return fmt.Errorf("it has %d tokens %s, not %s%s", n, how, numbers(known), hint)
 	}
-	if m.axes != nil { // names tell the axis, and other parcels are fine
+	if m.axes != nil { // names identify the axis, and other parcels are fine
 		return nil
 	}
 	for i, length := range m.shape {
 		if slices.Contains(known, length) {
 			return fmt.Errorf("its shape is %v: by --axes %s it has %d tokens, but axis %d has "+
-				"%d, a number of tokens that is expected: correct --axes, or give --tokens %d "+
-				"too if that is meant", m.shape, join(axes), n, i, length, n)
+				"%d, an expected number of tokens: correct --axes, or also give --tokens %d "+
+				"if that is correct", m.shape, join(axes), n, i, length, n)
 		}
 	}
 	return nil
@@ -141,17 +141,17 @@ func numbers(ns []int) string {
 	return strings.Join(all, " or ")
 }
 
-// layout says how to walk an array: for each slice, frame and token the steps between neighbours.
+// layout has the strides of an array: for each slice, frame and token, the distance between neighbours.
 type layout struct {
 	slices, frames, tokens             int
 	sliceStep, frameStep, tokenStep    int
 	slicesAreSubjects, slicesAreSeries bool
 }
 
-// numbers returns how many numbers the array has.
+// numbers returns the number of values of the array.
 func (l layout) numbers() int { return l.slices * l.frames * l.tokens }
 
-// layout returns that of the array that load returns.
+// layout returns the layout of the array that load returns.
 func (m matrix) layout(axes []Axis) layout {
 	if m.transposed {
 		return layoutOf([]int{m.shape[1], m.shape[0]}, []Axis{axes[1], axes[0]})

@@ -11,7 +11,7 @@ func Remarks(infos []*Info) (lines []string) {
 	at, more := map[string]int{}, map[int]int{}
 	for _, info := range infos {
 		said := append(slices.Clone(info.Notes), info.Problem)
-		names := make([]string, len(said)) // of the arrays of which it is said
+		names := make([]string, len(said)) // of the arrays with this note
 		for _, a := range info.Arrays {
 			if !slices.Contains(said, a.Problem) {
 				said, names = append(said, a.Problem), append(names, ": "+a.Name)

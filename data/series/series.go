@@ -14,24 +14,22 @@ type Set struct {
 	Frames, Tokens int
 	X              []float32 // [Frames, Tokens], row-major
 	Names          []string  // of the tokens, or nil
-	NamesFrom      string    // the file that has them; empty where none has
-	// Sides are the hemispheres of tokens by vertices in CIFTI, L, R or empty; nil where no file
-	// says.
+	NamesFrom      string    // the file with the names; empty without names
+	// Sides are the hemispheres of tokens by vertices in CIFTI, L, R or empty; nil if no file has them.
 	Sides []string
 	Runs  []Run
-	Flat  []Flat   // tokens without a z-score, where the options ask for none
+	Flat  []Flat   // tokens that would have no z-score, if the options ask for none
 	Notes []string // notes for the user, one sentence each
 }
 
 // Flat is a token that does not vary within a run.
 type Flat struct {
 	Run   string // file and dataset
-	Token string // place and name
+	Token string // index and name
 	Value float64
 }
 
-// Hemispheres returns the order of hemispheres that the tokens' names tell, else the one that
-// CIFTI's structures tell.
+// Hemispheres returns the order of hemispheres in the tokens' names, or else in CIFTI's structures.
 func (s *Set) Hemispheres() partition.Order { return partition.OrderOf(s.Names, s.Sides) }
 
 // Run is one series of one subject.
@@ -43,8 +41,8 @@ type Run struct {
 	Frames  int
 }
 
-// subjects returns the names of the subjects in the order in which they come, and the subject of
-// each frame as a place in that list.
+// subjects returns the names of the subjects in order of appearance, and the subject of each frame
+// as an index in that list.
 func (s *Set) subjects() (names []string, ofFrame []int) {
 	ofFrame = make([]int, 0, s.Frames)
 	for _, r := range s.Runs {
@@ -71,8 +69,8 @@ const (
 	RunAxis     Axis = "runs"
 )
 
-// ParseAxes takes axes separated by commas, such as "tokens,frames", slowest first as numpy and
-// h5py show them. Each must be given once, frames and tokens always.
+// ParseAxes reads axes separated by commas, such as "tokens,frames", slowest first as in numpy and
+// h5py. Each may be given once; frames and tokens are required.
 func ParseAxes(text string) ([]Axis, error) {
 	var axes []Axis
 	for part := range strings.SplitSeq(text, ",") {
@@ -84,7 +82,7 @@ func ParseAxes(text string) ([]Axis, error) {
 		case "parcels", "regions", "nodes":
 			a = TokenAxis
 		default:
-			return nil, fmt.Errorf("%q is no axis; axes are frames, tokens, subjects and runs, "+
+			return nil, fmt.Errorf("%q is not an axis; axes are frames, tokens, subjects and runs, "+
 				"such as tokens,frames", part)
 		}
 		if slices.Contains(axes, a) {
@@ -93,39 +91,39 @@ func ParseAxes(text string) ([]Axis, error) {
 		axes = append(axes, a)
 	}
 	if !slices.Contains(axes, FrameAxis) || !slices.Contains(axes, TokenAxis) || len(axes) > 3 {
-		return nil, fmt.Errorf("%q: frames and tokens are needed, and one of subjects and runs "+
-			"may be given beside them", text)
+		return nil, fmt.Errorf("%q: frames and tokens are required, and one of subjects and runs "+
+			"may be added", text)
 	}
 	return axes, nil
 }
 
-// Options holds what the files do not say.
+// Options holds what the files do not contain.
 type Options struct {
-	// Datasets names what is read of files that hold several arrays: paths in HDF5, variables in
-	// MATLAB, members of .npz. A name may have * and ? in it, which stand for any text between two
-	// slashes. Each dataset is a run. Without names a file must hold one matrix.
+	// Datasets names the arrays to read from files with several: paths in HDF5, variables in
+	// MATLAB, members of .npz. A name may contain * and ?, which match text between two slashes.
+	// Each dataset is a run. Without names a file must contain one matrix.
 	Datasets []string
-	// Axes are those of the arrays; nil where Tokens or names say which holds the tokens.
+	// Axes are the axes of the arrays; nil if Tokens or names identify that of the tokens.
 	Axes []Axis
-	// Tokens are the numbers of tokens that are expected: where names do not tell, the axis whose
-	// length is among them holds the tokens. TokensFrom names the source that says so for certain,
-	// such as --tokens; empty where there may be.
+	// Tokens are the expected numbers of tokens: without names, the axis whose length is among them
+	// holds the tokens. TokensFrom names the source of a number that must hold, such as --tokens;
+	// it is empty for numbers that are only assumed.
 	Tokens     []int
 	TokensFrom string
-	// Names are the tokens' names, for files that have none, from NamesFrom. Files that have others
+	// Names are the tokens' names for files without names, from NamesFrom. Files with other names
 	// are refused.
 	Names     []string
 	NamesFrom string
-	// Header says whether the first line of a text table or list holds names of columns; Auto where
-	// the file tells.
+	// Header says whether the first line of a text table or list holds names of columns; Auto
+	// decides by the file.
 	Header text.Choice
-	// Parcels is the dlabel.nii within whose parcels, those of its first map, dtseries.nii files are
-	// averaged.
+	// Parcels is the dlabel.nii with the parcels, those of its first map, in which dtseries.nii
+	// files are averaged.
 	Parcels string
-	// SkipParcels leaves out parcels that have nothing in a dense series, which else are an error.
+	// SkipParcels leaves out parcels without data in a dense series, which are errors otherwise.
 	SkipParcels bool
-	// Subjects are the subjects of the files, by path; nil for those that the paths tell.
+	// Subjects are the subjects of the files, by path; nil to find them in the paths.
 	Subjects map[string]string
-	// ZScore brings each token of each run to mean 0 and SD 1 (divided by the number of frames).
+	// ZScore scales each token of each run to mean 0 and SD 1 (with the number of frames as divisor).
 	ZScore bool
 }

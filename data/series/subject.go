@@ -14,7 +14,7 @@ import (
 	"torchpe/internal/wording"
 )
 
-// Subjects are found in the names of files by these, in this order.
+// Patterns that find subjects in the names of files, in this order.
 var subjectParts = []*regexp.Regexp{
 	regexp.MustCompile(`(?:^|[^a-zA-Z])sub-([A-Za-z0-9]+)`),  // BIDS
 	regexp.MustCompile(`(?:^|[^0-9])([0-9]{6})(?:[^0-9]|$)`), // HCP
@@ -24,11 +24,10 @@ var subjectParts = []*regexp.Regexp{
 var (
 	bidsFolder = regexp.MustCompile(`^sub-([A-Za-z0-9]+)$`)
 	sixDigits  = regexp.MustCompile(`^[0-9]{6}$`)
-	hcpInside  = []string{"MNINonLinear", "T1w", "unprocessed", "MEG"} // what HCP puts in them
+	hcpInside  = []string{"MNINonLinear", "T1w", "unprocessed", "MEG"} // subfolders of HCP's subjects
 )
 
-// ParseSubjectPattern compiles a regular expression that finds the subject in the path of a file by
-// its one group.
+// ParseSubjectPattern compiles a regular expression whose one group finds the subject in the path of a file.
 func ParseSubjectPattern(text string) (*regexp.Regexp, error) {
 	pattern, err := regexp.Compile(text)
 	if err != nil {
@@ -42,8 +41,8 @@ func ParseSubjectPattern(text string) (*regexp.Regexp, error) {
 	return pattern, nil
 }
 
-// subjectFinder finds the subjects of files: in the table where it has a column of files, else by
-// the pattern, else in the path. Either may be nil.
+// subjectFinder finds the subjects of files: in the table if it has a column of files, else by the
+// pattern, else in the path. Either may be nil.
 type subjectFinder struct {
 	table   *subjects
 	pattern *regexp.Regexp
@@ -58,20 +57,20 @@ type found struct {
 // origin says where a subject was found.
 type origin int
 
-// The origins; those after byName need a look at the folders of files.
+// The origins. Those after byName require a look at the folders of files.
 const (
 	byTable origin = iota
 	byPattern
 	byName   // sub- in the name of the file
 	byNumber // six digits in the name of the file
-	byFolder // in the name of the nearest folder above it
+	byFolder // in the name of the nearest parent folder
 	byStem   // the whole name of the file
-	byRow    // a row of the table that names no folder
+	byRow    // a row of the table without a folder
 )
 
 // inPath finds the subject in the path of a file: what follows "sub-" in its name, as in BIDS; else
-// six digits there, as HCP numbers its subjects; else the nearest folder called sub-NAME or laid out
-// as HCP's 100307/MNINonLinear/Results; else the whole name without its extension.
+// six digits there, as in HCP's numbers of subjects; else the nearest parent folder called sub-NAME
+// or with HCP's layout 100307/MNINonLinear/Results; else the whole name without its extension.
 func inPath(file string) found {
 	base := norm.NFC.String(filepath.Base(file))
 	for i, part := range subjectParts {
@@ -92,8 +91,8 @@ func inPath(file string) found {
 	return found{name, byStem}
 }
 
-// folderOf returns the subject that the nearest folder above a file names, by BIDS or, with hcp, by
-// HCP's layout too; or nothing.
+// folderOf returns the subject named by the nearest parent folder of a file, by BIDS or, with hcp,
+// also by HCP's layout, or "".
 func folderOf(file string, hcp bool) string {
 	inside := ""
 	for _, folder := range slices.Backward(foldersOf(file)) {
@@ -108,7 +107,7 @@ func folderOf(file string, hcp bool) string {
 	return ""
 }
 
-// foldersOf lists the folders above a file, from the root.
+// foldersOf lists the parent folders of a file, from the root.
 func foldersOf(file string) []string {
 	full, err := filepath.Abs(file)
 	if err != nil {
@@ -160,15 +159,16 @@ func (f subjectFinder) of(files []string) (map[string]string, []string, error) {
 	}
 	var notes []string
 	if len(numbered) > 1 {
-		notes = append(notes, fmt.Sprintf("folders such as %s and %s are not taken for subjects, as HCP's hold %s, "+
-			"and each file is of a subject of its own name: if they are, say --subject-pattern '/([0-9]{6})/'.",
+		notes = append(notes, fmt.Sprintf("folders such as %s and %s do not count as subjects, because HCP's "+
+			"contain %s, and each file counts as a subject of its own: if the folders are subjects, "+
+			"give --subject-pattern '/([0-9]{6})/'.",
 			numbered[0], numbered[1], strings.Join(hcpInside[:2], " or ")))
 	}
 	if byFolders == nil {
 		return names, notes, nil
 	}
-	return names, append(notes, fmt.Sprintf("%s of %s are told by folders, such as %s for %s; "+
-		"--subjects or --subject-pattern says otherwise.", wording.Count(len(subjects), "subject"),
+	return names, append(notes, fmt.Sprintf("%s of %s are named by folders, such as %s for %s; "+
+		"--subjects or --subject-pattern can change this.", wording.Count(len(subjects), "subject"),
 		wording.Count(len(byFolders), "file"), subjects[0], byFolders[0])), nil
 }
 
@@ -198,8 +198,8 @@ func (f subjectFinder) one(file string, files []string) (found, error) {
 	return one, nil
 }
 
-// rename calls the subjects that paths told as the table calls them. Two of them stay two: it may have 1 for
-// 01, but not for 01 and 1.
+// rename gives the subjects from paths the names of the table. Two of them stay two: it may have 1 for 01, but not
+// for 01 and 1.
 func (f subjectFinder) rename(files []string, all map[string]found) error {
 	first := map[string][2]string{} // by the table's name: a file and its subject by its path
 	for _, file := range files {
@@ -221,13 +221,13 @@ func (f subjectFinder) rename(files []string, all map[string]found) error {
 	return nil
 }
 
-// checkApart returns an error if two files of different folders would be of one subject only because
-// they have the same name. That is so if the subject is the whole name of the file. It is also so if the
-// subject is a number in the name, which may be a date, and the folders name different subjects.
+// checkApart returns an error if two files in different folders would belong to one subject only
+// because they have the same name. This happens if the subject is the whole name of the file, or if
+// it is a number in the name, which may be a date, and the folders name different subjects.
 func checkApart(files []string, all map[string]found) error {
 	type alike struct {
 		found
-		name string // of the file, where a row of the table tells the subject
+		name string // of the file, if a row of the table gives the subject
 	}
 	first := map[alike]string{}
 	for _, file := range files {
@@ -235,7 +235,7 @@ func checkApart(files []string, all map[string]found) error {
 		switch one.by {
 		case byRow:
 			one.name = filepath.Base(file)
-			if by := inPath(file).by; by == byName || by == byNumber { // the name holds a subject, too
+			if by := inPath(file).by; by == byName || by == byNumber { // the name contains a subject, too
 				continue
 			}
 		case byStem, byNumber:
@@ -251,20 +251,21 @@ func checkApart(files []string, all map[string]found) error {
 			one.by == byNumber && folderOf(before, false) == folderOf(file, false) {
 			continue
 		}
-		return fmt.Errorf("%s and %s would be one subject, %q, because their names are alike: say "+
-			"whose they are with --subject-pattern, a regular expression on the path with one group "+
+		return fmt.Errorf("%s and %s would be one subject, %q, because their names are alike: give "+
+			"their subjects with --subject-pattern, a regular expression on the path with one group "+
 			"such as 'rest/([^/]+)/', or with --subjects, a table whose column file has the end of "+
 			"each path", before, file, array.Printable(one.subject))
 	}
 	return nil
 }
 
-// numberedRun matches the name of a subject that is one of several runs: a number, or HCP's direction of the scan.
+// numberedRun matches the name of a subject that is one of several runs: a number, or HCP's
+// direction of the scan.
 var numberedRun = regexp.MustCompile(`(?i)^(.+?)[-_.]((?:run|ses|session|scan|rest|task|visit|day|block|trial)` +
 	`)[-_.]?[0-9]+|^(.+?)[-_.](?:lr|rl|ap|pa)$`)
 
-// checkRuns returns an error where names of files that are whole subjects differ in the number or direction of a
-// run: as subjects of their own, runs of one would be trained and tested on.
+// checkRuns returns an error if names of files that count as whole subjects differ in the number or
+// direction of a run: runs of one subject could then be in both training and test data.
 func checkRuns(files []string, all map[string]found) error {
 	first := map[string]string{}
 	for _, file := range files {
@@ -277,8 +278,9 @@ func checkRuns(files []string, all map[string]found) error {
 		if !seen {
 			first[subject] = file
 		} else if all[before].subject != all[file].subject {
-			return fmt.Errorf("%s and %s: are these of one subject, or of two? For one say --subject-pattern "+
-				`'(?i)/([^/]+?)[-_.]%s', for two --subject-pattern '/([^/]+)[.][^/]*$'`, before, file, run)
+			return fmt.Errorf("%s and %s: do these belong to one subject, or to two? For one give "+
+				`--subject-pattern '(?i)/([^/]+?)[-_.]%s', for two --subject-pattern '/([^/]+)[.][^/]*$'`,
+				before, file, run)
 		}
 	}
 	return nil

@@ -50,8 +50,8 @@ func TestSubjectsApart(t *testing.T) {
 	}{
 		{subjectFinder{}, "/rest/a/r.npy /rest/b/r.npy", "would be one subject, \"r\""},
 		{subjectFinder{}, "/rest/a/r.LR.npy /rest/b/r.RL.npy", "--subject-pattern"},
-		{subjectFinder{}, "/rest/r.LR.npy /rest/r.RL.npy", "/rest/r.LR.npy and /rest/r.RL.npy: are these"},
-		{subjectFinder{}, "/rest/p1_rest1.npy /rest/p1_rest2.npy", "p1_rest2.npy: are these"},
+		{subjectFinder{}, "/rest/r.LR.npy /rest/r.RL.npy", "/rest/r.LR.npy and /rest/r.RL.npy: do these belong"},
+		{subjectFinder{}, "/rest/p1_rest1.npy /rest/p1_rest2.npy", "p1_rest2.npy: do these belong"},
 		{subjectFinder{}, "/rest/study.p01.csv /rest/study.p02.csv", "study.p01 study.p02"},
 		{subjectFinder{}, "/rest/p1.5.csv /rest/p1.6.ptseries.nii", "p1.5 p1.6"},
 		{subjectFinder{}, "/rest/LR/100307.npy /rest/RL/100307.npy", "100307 100307"},
@@ -62,8 +62,8 @@ func TestSubjectsApart(t *testing.T) {
 		{subjectFinder{}, "/jobs/123456/a.npy /jobs/123456/b.npy", "a b"},
 		{subjectFinder{}, "/100307/r.npy /100408/r.npy", "--subject-pattern"},
 		{subjectFinder{}, "/s1_run-01.npy /s2_run-01.npy /s1_run-02.npy",
-			"/s1_run-01.npy and /s1_run-02.npy: are these"},
-		{subjectFinder{}, "/s1_ses1.LR.npy /s1_ses1.RL.npy /s2_ses1.npy", "s1_ses1.RL.npy: are these"},
+			"/s1_run-01.npy and /s1_run-02.npy: do these belong"},
+		{subjectFinder{}, "/s1_ses1.LR.npy /s1_ses1.RL.npy /s2_ses1.npy", "s1_ses1.RL.npy: do these belong"},
 		{subjectFinder{pattern: regexp.MustCompile(`/([^/]+?)[-_.](?:run|ses|session|scan)`)},
 			"/s1_run-01.npy /s2_run-01.npy /s1_run-02.npy", "s1 s2 s1"},
 		{subjectFinder{table: table("subject,set\ns1_run1,train\ns1_run2,test\n")}, "/s1_run1.npy /s1_run2.npy",
@@ -119,7 +119,7 @@ func TestNoteOnNumberedFolders(t *testing.T) {
 		_, notes, err := subjectFinder{}.of(strings.Fields(files))
 		count := 0
 		for _, n := range notes {
-			if strings.Contains(n, "such as 100307 and 100408 are not taken for subjects") {
+			if strings.Contains(n, "such as 100307 and 100408 do not count as subjects") {
 				count++
 			}
 		}
@@ -148,7 +148,7 @@ func TestSubjectsOfHCPLayout(t *testing.T) {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	if !slices.ContainsFunc(d.Notes, func(n string) bool {
-		return strings.Contains(n, "2 subjects of 4 files are told by folders")
+		return strings.Contains(n, "2 subjects of 4 files are named by folders")
 	}) {
 		t.Errorf("%q", d.Notes)
 	}

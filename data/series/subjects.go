@@ -14,14 +14,14 @@ import (
 	"torchpe/internal/wording"
 )
 
-// subjects is a table of subjects: which files are whose, and who is trained and who is tested on.
+// subjects is a table of subjects: the subject of each file, and which subjects are for training or test.
 type subjects struct {
 	File   string
-	names  []string          // of all subjects, in the table's order
+	names  []string          // of all subjects, in the order of the table
 	files  []string          // paths or ends of paths, in the table's order
 	byFile map[string]string // subject by the end of a path
-	sets   map[string]string // train or test by subject; empty where the table does not say
-	// others are the columns that mean nothing here.
+	sets   map[string]string // train or test by subject; empty if the table does not say
+	// others are columns without a meaning here.
 	others []string
 }
 
@@ -32,8 +32,8 @@ const (
 )
 
 // readSubjects reads a table of subjects with a header: a column subject (or participant_id), and
-// at least one of set (train or test) and file (its path or the end of it). Other columns are left
-// out, and [subjects.unused] names them.
+// at least one of set (train or test) and file (its path or the end of it). Other columns are
+// ignored, and [subjects.unused] lists them.
 func readSubjects(path string) (*subjects, error) {
 	var rows [][]string
 	for row, err := range text.Words(path) {
@@ -41,12 +41,12 @@ func readSubjects(path string) (*subjects, error) {
 			return nil, err
 		}
 		if rows = append(rows, row); len(row) != len(rows[0]) {
-			return nil, fmt.Errorf("%s: row %d has %s, and the header %d", path, len(rows)-1,
+			return nil, fmt.Errorf("%s: row %d has %s, but the header %d", path, len(rows)-1,
 				wording.Count(len(row), "cell"), len(rows[0]))
 		}
 	}
 	if len(rows) < 2 {
-		return nil, fmt.Errorf("%s: a table of subjects has a header and a row a subject", path)
+		return nil, fmt.Errorf("%s: a table of subjects has a header and one row per subject", path)
 	}
 	column := func(names ...string) int {
 		return slices.IndexFunc(rows[0], func(c string) bool {
@@ -55,7 +55,7 @@ func readSubjects(path string) (*subjects, error) {
 	}
 	subject, set, file := column("subject", "participant_id"), column("set", "split"), column("file")
 	if subject < 0 || set < 0 && file < 0 {
-		return nil, fmt.Errorf("%s: its columns are %s; subject is needed, and set (train or "+
+		return nil, fmt.Errorf("%s: its columns are %s; subject is required, and set (train or "+
 			"test) or file", path, array.Join(rows[0]))
 	}
 	s := &subjects{File: path, byFile: map[string]string{}, sets: map[string]string{}}
@@ -79,7 +79,7 @@ func readSubjects(path string) (*subjects, error) {
 		}
 		before, twice := s.sets[name]
 		if twice && before != value {
-			return nil, fmt.Errorf("%s: row %d: subject %s is in set %q, and was in %q above", path,
+			return nil, fmt.Errorf("%s: row %d: subject %s is in set %q, but was in %q above", path,
 				i+1, name, value, before)
 		}
 		if !twice {
@@ -95,12 +95,12 @@ func readSubjects(path string) (*subjects, error) {
 	return s, nil
 }
 
-// addFile notes that a file is of the subject name.
+// addFile notes that a file belongs to the subject name.
 func (s *subjects) addFile(file, name string) error {
 	end := strings.Join(parts(filepath.Clean(file)), "/")
 	before, twice := s.byFile[end]
 	if twice && before != name {
-		return fmt.Errorf("file %s is of subject %s, and was of %s above", file, name, before)
+		return fmt.Errorf("file %s belongs to subject %s, but to %s above", file, name, before)
 	}
 	if !twice {
 		s.files = append(s.files, end)
@@ -134,8 +134,8 @@ func (s *subjects) ofFile(file string, files []string) (name, row string) {
 	return s.byFile[s.files[i]], s.files[i]
 }
 
-// known returns a subject as the table calls it: BIDS writes sub- before participant IDs, and spreadsheets read
-// numbers.
+// known returns a subject as named in the table: BIDS writes sub- before participant IDs, and
+// spreadsheets convert numbers.
 func (s *subjects) known(name string) string {
 	if _, known := s.sets[name]; known {
 		return name
@@ -158,7 +158,7 @@ func (s *subjects) held(names []string) (held []int, err error) {
 	for i, name := range names {
 		set, known := s.sets[name]
 		if !known {
-			return nil, fmt.Errorf("%s has no subject %q, of whom there is data", s.File, name)
+			return nil, fmt.Errorf("%s has no subject %q, but there is data of this subject", s.File, name)
 		}
 		if given = set != ""; set == TestSet {
 			held = append(held, i)
@@ -166,17 +166,16 @@ func (s *subjects) held(names []string) (held []int, err error) {
 	}
 	if given && (len(held) == 0 || len(held) == len(names)) {
 		return nil, fmt.Errorf("%s holds out %d of the %d subjects of the data: some must be "+
-			"trained and some tested on", s.File, len(held), len(names))
+			"for training and some for test", s.File, len(held), len(names))
 	}
 	return held, nil
 }
 
-// unused says in sentences which columns of the table are not read, and which of its subjects and
-// files the data lacks.
+// unused describes the columns of the table that are not read, and its subjects and files without data.
 func (s *subjects) unused(files, subjects []string) []string {
 	var notes []string
 	if len(s.others) > 0 {
-		notes = append(notes, fmt.Sprintf("Not read of %s: the columns %s; subject, set and file are.",
+		notes = append(notes, fmt.Sprintf("Columns of %s that are not read: %s; subject, set and file are read.",
 			s.File, array.Join(s.others)))
 	}
 	note := func(what string, listed []string, isThere func(string) bool) {

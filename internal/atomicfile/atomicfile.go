@@ -74,7 +74,7 @@ func stage(f File) (staging, error) {
 	case err != nil:
 		return staging{}, err
 	case info.IsDir():
-		return staging{}, errors.New("it is a directory: name a file")
+		return staging{}, errors.New("it is a directory: give a file")
 	case !info.Mode().IsRegular() || isStream(f.Path):
 		return staging{}, writeDevice(f)
 	default:
@@ -137,7 +137,7 @@ func writeBeside(target string, mode fs.FileMode, body func(io.Writer) error) (n
 func createBeside(target string) (*Opened, error) {
 	dir := filepath.Dir(target)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("directory %s does not exist: make it first", dir)
+		return nil, fmt.Errorf("directory %s does not exist: create it first", dir)
 	}
 	for try := 0; ; try++ {
 		name := filepath.Join(dir, fmt.Sprintf(".torchpe-%d-%d.tmp", os.Getpid(), try))

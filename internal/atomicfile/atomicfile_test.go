@@ -132,7 +132,7 @@ func TestErrorsNameThePath(t *testing.T) {
 	dir := t.TempDir()
 	missing := filepath.Join(dir, "no", "f.pdf")
 	if err := atomicfile.Write(missing, text("")); err == nil || !strings.Contains(err.Error(), missing) ||
-		!strings.Contains(err.Error(), "make it first") {
+		!strings.Contains(err.Error(), "create it first") {
 		t.Errorf("in a missing directory: %v", err)
 	}
 	expect.Error(t, atomicfile.Write(dir, text("")), "is a directory")

@@ -42,8 +42,8 @@ func CheckRegular(info fs.FileInfo) error {
 	return errors.New(kind + ", not a regular file")
 }
 
-// CheckOpening returns an error that names the path unless it is a regular file or a folder. A missing
-// path is no error here: opening it reports that.
+// CheckOpening returns an error that names the path unless it is a regular file or a folder. A
+// missing path is not an error here: opening it reports that.
 func CheckOpening(path string, stat func(string) (fs.FileInfo, error)) error {
 	info, err := stat(path)
 	if err != nil || info.IsDir() {
@@ -123,7 +123,7 @@ func (r Root) Lstat(name string) (fs.FileInfo, error) {
 	return r.Root.Lstat(name)
 }
 
-// MkdirAll makes a directory with its parents.
+// MkdirAll creates a directory with its parents.
 func (r Root) MkdirAll(name string, mode fs.FileMode) error {
 	if err := fault("mkdir", name); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (f *Opened) ReadAt(b []byte, offset int64) (int, error) {
 	return f.File.ReadAt(b, offset)
 }
 
-// Write writes b. Where Fault makes it fail, it writes the first half of b.
+// Write writes b. If Fault makes it fail, it writes the first half of b.
 func (f *Opened) Write(b []byte) (int, error) {
 	if err := fault("write", f.Name()); err != nil {
 		n, _ := f.File.Write(b[:len(b)/2])
@@ -206,7 +206,7 @@ func (f *Opened) Truncate(size int64) error {
 	return f.File.Truncate(size)
 }
 
-// Close closes the file, also where it returns an error. Fault makes it fail only where the file was
+// Close closes the file, even if it returns an error. Fault makes it fail only if the file was
 // opened to write.
 func (f *Opened) Close() error {
 	var err error

@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// TempSuffix ends the names of the temporary files of WriteIn, StageIn and CreateIn.
+// TempSuffix is the suffix of the temporary files of WriteIn, StageIn and CreateIn.
 const TempSuffix = ".torchpe-tmp"
 
 // WriteIn atomically replaces the contents of the file name below root by text. If durable is true,
-// the file is on disk when WriteIn returns. Of two concurrent writers one wins.
+// the file is on disk when WriteIn returns. If two write concurrently, one wins.
 func WriteIn(root Root, name string, text []byte, durable bool) error {
 	if err := StageIn(root, name, durable, Text(text)); err != nil {
 		return err
@@ -62,15 +62,15 @@ func Text(text []byte) func(io.Writer) error {
 	}
 }
 
-// CreateIn creates the file name below root with the contents text. It returns fs.ErrExist if the file
-// exists. Of several concurrent callers, also on different hosts, exactly one succeeds. The file
-// appears with all its contents, except on file systems without hard links.
+// CreateIn creates the file name below root with the contents text. It returns fs.ErrExist if the
+// file exists. If several call it concurrently, even on different hosts, exactly one succeeds. The
+// file appears with all its contents, except on file systems without hard links.
 func CreateIn(root Root, name string, text []byte) error {
 	temp := fmt.Sprintf("%s-%016x%s", name, rand.Uint64(), TempSuffix)
 	err := write(root, temp, os.O_EXCL, false, Text(text))
 	if err == nil {
 		err = root.Link(temp, name)
-		_ = root.Remove(temp) // name exists or err says why not
+		_ = root.Remove(temp) // name exists, or err says why not
 	}
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) {
 		return write(root, name, os.O_EXCL, false, Text(text))

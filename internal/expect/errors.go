@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Must returns the value of a call that gives no error; it panics with the error of another.
+// Must returns the value of a call, and panics if it returned an error.
 func Must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -18,7 +18,7 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// NoError ends a test that cannot go on.
+// NoError ends the test if err is not nil.
 func NoError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -26,7 +26,7 @@ func NoError(t testing.TB, err error) {
 	}
 }
 
-// Error fails unless an error says all of these.
+// Error fails unless err contains all of these texts.
 func Error(t testing.TB, err error, says ...string) {
 	t.Helper()
 	for _, text := range says {
@@ -36,7 +36,7 @@ func Error(t testing.TB, err error, says ...string) {
 	}
 }
 
-// Message fails unless there is an error of exactly this text.
+// Message fails unless err has exactly this text.
 func Message(t testing.TB, err error, want string) {
 	t.Helper()
 	if got := fmt.Sprint(err); got != want {
@@ -44,7 +44,7 @@ func Message(t testing.TB, err error, want string) {
 	}
 }
 
-// Refused fails unless a call gives an error.
+// Refused fails unless a call returned an error.
 func Refused(t testing.TB, what any, err error) {
 	t.Helper()
 	if err == nil {
@@ -52,7 +52,7 @@ func Refused(t testing.TB, what any, err error) {
 	}
 }
 
-// Contains fails unless a text has all of these.
+// Contains fails unless a text contains all of these.
 func Contains(t testing.TB, text string, wants ...string) {
 	t.Helper()
 	for _, want := range wants {
@@ -73,7 +73,7 @@ func Equal[T any](t testing.TB, what any, got, want T) {
 // ErrorOf returns the error of a call.
 func ErrorOf[T any](_ T, err error) error { return err }
 
-// Written returns what a function writes; it panics with its error.
+// Written returns what a function writes; it panics if the function returns an error.
 func Written(write func(io.Writer) error) string {
 	var b strings.Builder
 	if err := write(&b); err != nil {
@@ -82,7 +82,7 @@ func Written(write func(io.Writer) error) string {
 	return b.String()
 }
 
-// File writes a file of this name to a folder of the test's own, and returns its path.
+// File writes a file to a temporary folder of the test, and returns its path.
 func File(t testing.TB, name, body string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

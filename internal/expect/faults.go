@@ -42,7 +42,7 @@ func (x *Faults) During(f func() error) error {
 	return f()
 }
 
-// Changes reports whether an operation is one on a file that is written, or on a name.
+// Changes reports whether an operation writes to a file or changes a name.
 func Changes(operation, name string) bool { return !Reads(operation, name) }
 
 // Reads reports whether an operation opens, reads or describes a file.

@@ -1,5 +1,5 @@
-// Package expect checks in tests what a function returns and writes, what it allocates, and what it does
-// when a file operation fails. Only tests import it.
+// Package expect has checks for tests: what a function returns, writes and allocates, and what it
+// does when a file operation fails. Only tests import it.
 //
 // It registers the test flag -update. Every test package below report imports it, so that
 // `go test ./report/... -update` is accepted by all of them.

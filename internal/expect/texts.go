@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// ErrorIs fails unless errors.Is finds an error in another, which says all of these.
+// ErrorIs fails unless errors.Is finds target in err, which must contain all of these texts.
 func ErrorIs(t testing.TB, err, target error, says ...string) {
 	t.Helper()
 	if !errors.Is(err, target) {

@@ -27,11 +27,11 @@ const (
 	global = "global"
 )
 
-// Parse reads values that commas separate outside parentheses, each followed by @LAYERS or *COUNT.
-// LAYERS is a number from 1, a range such as 1-3, local or global. Values without @ follow each
-// other, COUNT layers or one each, from the first layer to the last, again and again.
+// Parse reads comma-separated values, each followed by @LAYERS or *COUNT; commas in parentheses do
+// not separate. LAYERS is a number from 1, a range such as 1-3, local or global. Values without @
+// apply to COUNT layers, or one, in turn, repeatedly from the first layer to the last.
 //
-// One value without either holds in all layers. Several, all without either, are an error.
+// A single value without either applies to all layers. Several values, all without either, are an error.
 func Parse(text string) (List, error) {
 	var list List
 	placed, counted := 0, false
@@ -62,13 +62,13 @@ func Parse(text string) (List, error) {
 	case placed > 0 && placed < len(list):
 		return nil, fmt.Errorf("%q: give @LAYERS to every value, or to none", text)
 	case placed == 0 && !counted && len(list) > 1:
-		return nil, fmt.Errorf("%q: %s*1,%s gives them to the layers by turns", text, list[0].Value,
+		return nil, fmt.Errorf("%q: %s*1,%s assigns them to layers in turn", text, list[0].Value,
 			strings.Join(split(text)[1:], ","))
 	}
 	return list, nil
 }
 
-// Differ reports whether a text gives values to layers: one has @ or * behind it.
+// Differ reports whether a text assigns values to layers: one has @ or * after it.
 func Differ(text string) bool {
 	return slices.ContainsFunc(split(text), func(part string) bool {
 		at := strings.LastIndexAny(part, "@*)")
@@ -76,7 +76,7 @@ func Differ(text string) bool {
 	})
 }
 
-// split returns the parts of a text between the commas that are not in parentheses.
+// split splits a text at commas outside parentheses.
 func split(text string) (parts []string) {
 	depth, from := 0, 0
 	for i := range len(text) {
@@ -94,7 +94,7 @@ func split(text string) (parts []string) {
 	return append(parts, text[from:])
 }
 
-// span returns the first and last layer of a place, from 1; zeros for local and global.
+// span returns the first and last layer of a place, from 1, or zeros for local and global.
 func (e Entry) span() (first, last int, err error) {
 	if e.place == local || e.place == global {
 		return 0, 0, nil
@@ -106,13 +106,13 @@ func (e Entry) span() (first, last int, err error) {
 	first, err1 := strconv.Atoi(from)
 	last, err2 := strconv.Atoi(to)
 	if err1 != nil || err2 != nil || first < 1 || last < first {
-		return 0, 0, fmt.Errorf("%q names no layers: want a number from 1, a range such as 1-3, "+
+		return 0, 0, fmt.Errorf("%q does not name layers: want a number from 1, a range such as 1-3, "+
 			"local or global", e.place)
 	}
 	return first, last, nil
 }
 
-// holds reports whether a placed entry holds in a layer, counted from 0.
+// holds reports whether an entry with a place applies to a layer, counted from 0.
 func (e Entry) holds(layer int, isLocal bool) bool {
 	switch e.place {
 	case local:
@@ -124,8 +124,8 @@ func (e Entry) holds(layer int, isLocal bool) bool {
 	return first <= layer+1 && layer+1 <= last
 }
 
-// Assign returns for each of n layers which entry holds there. isLocal says which layers have a window;
-// nil stands for none. It is an error where a layer has no value or two, and where a value has no layer.
+// Assign returns for each of n layers the index of its entry. isLocal says which layers have a window; nil
+// stands for none. It is an error if a layer has no value or two, or if a value has no layer.
 func (l List) Assign(n int, isLocal []bool) ([]int, error) {
 	if l[0].place == "" {
 		return l.byTurns(n)
@@ -144,7 +144,7 @@ func (l List) Assign(n int, isLocal []bool) ([]int, error) {
 			of[layer], used[i] = i, true
 		}
 		if of[layer] < 0 {
-			return nil, fmt.Errorf("nothing is said of layer %d of %d", layer+1, n)
+			return nil, fmt.Errorf("layer %d of %d has no value", layer+1, n)
 		}
 	}
 	for i, e := range l {

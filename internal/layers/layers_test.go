@@ -43,15 +43,15 @@ func TestAssign(t *testing.T) {
 // TestMistakes: texts that cannot be meant, and lists that do not fit four layers without a window.
 func TestMistakes(t *testing.T) {
 	for text, says := range map[string]string{
-		"rope,nope":              "rope*1,nope gives them to the layers by turns",
+		"rope,nope":              "rope*1,nope assigns them to layers in turn",
 		"rope@1-3,nope":          "give @LAYERS to every value, or to none",
-		"rope@3-1,nope@4":        `"3-1" names no layers`,
-		"rope@0":                 `"0" names no layers`,
-		"rope@":                  `"" names no layers`,
+		"rope@3-1,nope@4":        `"3-1" does not name layers`,
+		"rope@0":                 `"0" does not name layers`,
+		"rope@":                  `"" does not name layers`,
 		"@1":                     "an empty value",
 		"rope*0,nope":            `"0" is not a number of layers`,
 		"rope@1-2,nope@2-4":      "layer 2 has both rope and nope",
-		"rope@1-2":               "nothing is said of layer 3 of 4",
+		"rope@1-2":               "layer 3 of 4 has no value",
 		"rope@1-5":               "rope@1-5: the model has 4 layers",
 		"rope*4,nope":            "nope comes after the last of 4 layers",
 		"rope@local,nope@global": "rope@local: no layer is local; --window gives layers a window",

@@ -55,12 +55,12 @@ func (a Attention) Size() string {
 }
 
 // Compare returns the similarity of a to the maps b of another model for the same examples, heads
-// and tokens. It returns an error where sizes differ or a row is not a distribution.
+// and tokens. It returns an error if sizes differ or a row is not a distribution.
 func (a Attention) Compare(b Attention, how Pooling) (s Similarity, err error) {
 	x, y, examples, rows, n := a.Layers, b.Layers, a.Examples, a.Heads*a.Tokens, a.Tokens
 	isWrong := func(layer []float64) bool { return len(layer) == 0 || len(layer) != examples*rows*n }
 	if len(x) == 0 || a.Size() != b.Size() || slices.ContainsFunc(slices.Concat(x, y), isWrong) {
-		return s, fmt.Errorf("metrics: attention of %s and of %s: sizes differ, or a layer has other numbers of "+
+		return s, fmt.Errorf("metrics: attention of %s and of %s: sizes differ, or a layer has another number of "+
 			"weights", a.Size(), b.Size())
 	}
 	switch how {

@@ -88,8 +88,7 @@ func CosineOf(a, b []float64) float64 {
 }
 
 // Proximity returns weights 1 - s [n,n], where s are the distances [n,n] scaled to 0...1 over the whole
-// matrix, its diagonal of zeros included (the paper's A.3). Weights are NaN where all distances are
-// equal.
+// matrix, its diagonal of zeros included (the paper's A.3). Weights are NaN if all distances are equal.
 func Proximity(distances []float64) []float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range distances {

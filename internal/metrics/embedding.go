@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ErrEqualRows is returned where all rows of a table are equal up to rounding.
+// ErrEqualRows is returned if all rows of a table are equal up to rounding.
 var ErrEqualRows = errors.New("metrics: all rows are equal")
 
 // PCA returns the coordinates [n,k] of the rows along the first k principal axes of the table, and
@@ -67,9 +67,9 @@ func principal(svd *mat.SVD, n, k int) (coordinates, explained []float64, err er
 }
 
 // ClassicalMDS returns coordinates [n,k] whose Euclidean distances approximate distances [n,n]
-// (Torgerson 1952). They are the leading eigenvectors of the doubly centred squared distances, scaled
-// by the square roots of their eigenvalues. Negative eigenvalues, which distances that are not
-// Euclidean have, count as 0.
+// (Torgerson 1952). They are the leading eigenvectors of the doubly centred squared distances,
+// scaled by the square roots of their eigenvalues. Negative eigenvalues, which occur for distances
+// that are not Euclidean, count as 0.
 func ClassicalMDS(distances []float64, n, k int) ([]float64, error) {
 	if n < 2 || k < 1 || len(distances) != n*n {
 		return nil, fmt.Errorf("metrics: %d distances between %d tokens: want n x n", len(distances), n)
@@ -79,8 +79,8 @@ func ClassicalMDS(distances []float64, n, k int) ([]float64, error) {
 		for j := range n {
 			v := distances[i*n+j]
 			if v-v != 0 || v < 0 || math.Abs(v-distances[j*n+i]) > 1e-9*math.Abs(v) {
-				return nil, fmt.Errorf("metrics: the distance between tokens %d and %d is %v one way "+
-					"and %v the other: want finite, symmetric distances", i, j, v, distances[j*n+i])
+				return nil, fmt.Errorf("metrics: the distance between tokens %d and %d is %v in one direction "+
+					"and %v in the other: want finite, symmetric distances", i, j, v, distances[j*n+i])
 			}
 			rows[i] += v * v / float64(n)
 		}

@@ -35,12 +35,12 @@ func Gradients(connectivity []float64, n int, o GradientOptions) (
 	return DiffusionMap(a, n, o)
 }
 
-// DiffusionMap returns the coordinates [n,Dims] of tokens by their affinity A [n,n], and the eigenvalue
-// of each (Coifman and Lafon 2006). It overwrites A.
+// DiffusionMap returns the coordinates [n,Dims] of tokens from their affinity A [n,n], and the
+// eigenvalue of each (Coifman and Lafon 2006). It overwrites A.
 //
 //	W = D_A^-alpha A D_A^-alpha,  P = D_W^-1 W,  P v = l v
 //
-// The first eigenvector, which is constant, is left out. The others have root mean square l^Time or
+// The first eigenvector, which is constant, is omitted. The others have root mean square l^Time or
 // l / (1 - l). Their signs are chosen so that the entry of largest magnitude is positive; the first
 // such entry decides.
 func DiffusionMap(a []float64, n int, o GradientOptions) (coordinates, eigenvalues []float64, err error) {
@@ -76,13 +76,14 @@ func DiffusionMap(a []float64, n int, o GradientOptions) (coordinates, eigenvalu
 	return coordinates, eigenvalues, nil
 }
 
-// Affinity returns the affinity [n,n] between the rows of connectivity [n,n]: 1 - acos(c) / pi of the
-// cosine c of two rows after all but their int(n (1 - sparsity)) largest entries were set to 0.
+// Affinity returns the affinity [n,n] between the rows of connectivity [n,n]: 1 - acos(c) / pi of the cosine
+// c of two rows after all except their int(n (1 - sparsity)) largest entries are set to 0.
 func Affinity(connectivity []float64, n int, sparsity float64) ([]float64, error) {
 	keep := int(float64(n) * (1 - sparsity))
 	switch {
 	case n < 2 || len(connectivity) != n*n:
-		return nil, fmt.Errorf("%d numbers are no connectivity between %d tokens: want n x n", len(connectivity), n)
+		return nil, fmt.Errorf("%d numbers are not a connectivity between %d tokens: want n x n",
+			len(connectivity), n)
 	case keep < 2:
 		return nil, fmt.Errorf("a sparsity of %g leaves %d of the %d entries of a token, one of them its "+
 			"own: at least 2 are needed", sparsity, max(keep, 0), n)
@@ -98,7 +99,7 @@ func Affinity(connectivity []float64, n int, sparsity float64) ([]float64, error
 		rows[i] = sparsified(row, keep)
 		length := math.Sqrt(floats.Dot(rows[i], rows[i]))
 		if length == 0 {
-			return nil, fmt.Errorf("token %d is connected with no other", i)
+			return nil, fmt.Errorf("token %d is not connected with any other", i)
 		}
 		for j := range rows[i] {
 			rows[i][j] /= length
@@ -115,8 +116,8 @@ func Affinity(connectivity []float64, n int, sparsity float64) ([]float64, error
 	return a, nil
 }
 
-// sparsified returns a copy of row in which all but the keep largest entries are 0. Of equal entries
-// the first are kept.
+// sparsified returns a copy of row in which all except the keep largest entries are 0. Among equal
+// entries the first are kept.
 func sparsified(row []float64, keep int) []float64 {
 	order := make([]int, len(row))
 	for j := range order {
@@ -148,8 +149,8 @@ func scaleBoth(a []float64, n int, power float64) []float64 {
 	return sums
 }
 
-// fixSign makes the entry of v of largest magnitude positive. Of entries that are equal up to rounding
-// the first decides.
+// fixSign makes the entry of v of largest magnitude positive. Among entries that are equal up to
+// rounding, the first decides.
 func fixSign(v []float64) {
 	largest := 0.0
 	for _, x := range v {

@@ -16,12 +16,12 @@ type Moran struct {
 	sizes   []int      // of each group of equal eigenvalues
 }
 
-// equalEigenvalues bounds the difference, over the norm of the weights, that rounding makes between equal
-// eigenvalues.
+// equalEigenvalues is the largest rounding difference between equal eigenvalues, relative to the
+// norm of the weights.
 const equalEigenvalues = 1e-10
 
 // NewMoran decomposes doubly centred symmetric spatial weights w [n,n]. The constant map, whose
-// eigenvalue is 0, is left out; other eigenvectors of eigenvalue 0 stay.
+// eigenvalue is 0, is omitted; other eigenvectors of eigenvalue 0 stay.
 func NewMoran(w []float64, n int) (*Moran, error) {
 	if n < 3 || len(w) != n*n {
 		return nil, fmt.Errorf("metrics: %d spatial weights of %d tokens: want n x n, and n at least 3", len(w), n)
@@ -29,8 +29,8 @@ func NewMoran(w []float64, n int) (*Moran, error) {
 	mean, all, size := make([]float64, n), 0.0, 0.0
 	for i, v := range w {
 		if back := w[i%n*n+i/n]; v-v != 0 || v != back {
-			return nil, fmt.Errorf("metrics: the spatial weight of tokens %d and %d is %v, and of %d and %d "+
-				"%v: want finite numbers, the same both ways", i/n, i%n, v, i%n, i/n, back)
+			return nil, fmt.Errorf("metrics: the spatial weight of tokens %d and %d is %v, but of %d and %d "+
+				"%v: want finite, symmetric numbers", i/n, i%n, v, i%n, i/n, back)
 		}
 		mean[i/n] += v / float64(n)
 		all, size = all+v/float64(n*n), math.Hypot(size, v)
@@ -59,11 +59,12 @@ func NewMoran(w []float64, n int) (*Moran, error) {
 	return m, nil
 }
 
-// turn returns a table [n,d] in which the components of each column along the eigenvectors of an eigenvalue
-// are turned by that eigenvalue's orthogonal matrix. Columns keep their means and covariances, and every
-// linear combination of columns keeps its Moran's I. An eigenvalue of one eigenvector has a sign (Moran
-// spectral randomisation, "singleton" and joint; Wagner and Dray 2015). Those of a symmetric arrangement,
-// such as a grid, have several, and which basis of them is found depends on the order of the tokens.
+// turn returns a table [n,d] in which the components of each column along the eigenvectors of an
+// eigenvalue are multiplied by that eigenvalue's orthogonal matrix. Columns keep their means and
+// covariances, and every linear combination of columns keeps its Moran's I. For an eigenvalue with
+// one eigenvector the matrix is a sign (Moran spectral randomisation, "singleton" and joint; Wagner
+// and Dray 2015). Eigenvalues of a symmetric arrangement, such as a grid, have several
+// eigenvectors, whose computed basis depends on the order of the tokens.
 func (m *Moran) turn(t Table, turns []*mat.Dense) Table {
 	x := t.dense()
 	mean := make([]float64, t.Dim)
@@ -102,9 +103,9 @@ func drawTurn(n int, rng *rand.Rand) *mat.Dense {
 	return &q
 }
 
-// Surrogate returns a Surrogate that keeps the modules and draws tables with the spatial smoothness of
-// the given one. Its weights are the Proximity of the tables' Distances. All columns are turned alike, so
-// that a rotation of the table has no effect.
+// Surrogate returns a Surrogate that keeps the modules and draws tables with the spatial smoothness
+// of the given one. Its weights are the Proximity of the tables' Distances. All columns are
+// transformed alike, so that a rotation of the table has no effect.
 func (m *Moran) Surrogate(t Table, kind Distance, modules []int) Surrogate {
 	turns := make([]*mat.Dense, len(m.sizes))
 	return func(rng *rand.Rand) ([]float64, []int) {

@@ -12,15 +12,15 @@ type NetworkScore struct {
 	Clustering float64 // C
 }
 
-// ScoreNetwork scores weights w [n,n] against the module of each node (the paper's A.3, after
-// Rubinov and Sporns 2010):
+// ScoreNetwork scores weights w [n,n] given the module of each node (the paper's A.3, after Rubinov
+// and Sporns 2010):
 //
 //	Q = 1/l sum_ij [w_ij - k_i k_j / l] delta(m_i, m_j),   l = sum_ij w_ij,   k_i = sum_j w_ij
 //	C = mean over modules of (w_in - w_out) / w_in
 //
-// where w_in is the mean weight between two nodes of the module, and w_out is the mean weight between
-// a node of the module and a node outside. The diagonal is ignored. Modules of one node have no w_in
-// and are left out of C. Q or C is NaN where a denominator is 0.
+// where w_in is the mean weight between two nodes of the module, and w_out is the mean weight
+// between a node of the module and a node outside. The diagonal is ignored. Modules of one node
+// have no w_in and do not count in C. Q or C is NaN if a denominator is 0.
 func ScoreNetwork(w []float64, modules []int) (NetworkScore, error) {
 	n := len(modules)
 	if n < 2 || len(w) != n*n {
@@ -89,8 +89,8 @@ func clustering(w []float64, modules, labels []int) float64 {
 	return sum / float64(count)
 }
 
-// Score scores a learned encoding against the module of each token: ScoreNetwork of the Proximity of the
-// Distances between the tokens.
+// Score scores a learned encoding given the module of each token: ScoreNetwork of the Proximity of
+// the Distances between the tokens.
 func (t Table) Score(kind Distance, modules []int) (NetworkScore, error) {
 	return ScoreNetwork(Proximity(t.Distances(kind)), modules)
 }

@@ -24,13 +24,13 @@ func Null(draw Surrogate, n int, seed uint64) []float64 {
 	return null
 }
 
-// NullTest tells how the modularity of a network compares with that of its surrogates.
+// NullTest compares the modularity of a network with that of surrogates.
 type NullTest struct {
 	Mean, Low, High float64 // of the surrogates: mean, 2.5 and 97.5 % quantiles
 	P               float64 // p-value: see Reached
 }
 
-// Test holds a modularity q against that of n surrogates drawn with a seed.
+// Test compares a modularity q with that of n surrogates drawn with a seed.
 func (draw Surrogate) Test(q float64, n int, seed uint64) NullTest {
 	null := Null(draw, n, seed)
 	slices.Sort(null)

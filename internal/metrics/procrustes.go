@@ -22,8 +22,8 @@ type ProcrustesDistances struct {
 	Disparity float64 `json:"disparity"`
 }
 
-// Procrustes returns the distances between a table a and a reference b of the same tokens and dimensions.
-// Where a distance has no value it is NaN, and an error says why.
+// Procrustes returns the distances between a table a and a reference b of the same tokens and
+// dimensions. An undefined distance is NaN, and an error says why.
 func Procrustes(a, b Table) (ProcrustesDistances, error) {
 	out := ProcrustesDistances{math.NaN(), math.NaN(), math.NaN()}
 	if a.Tokens != b.Tokens || a.Dim != b.Dim || a.check() != nil || b.check() != nil {
@@ -65,8 +65,8 @@ func Procrustes(a, b Table) (ProcrustesDistances, error) {
 	return out, err
 }
 
-// inSharedSpan returns the coordinates [n,2n] of the rows of a and b [n,d], d > 2n, in an orthonormal
-// basis of their span. The coordinates have the same Procrustes distances, and the smaller
+// inSharedSpan returns the coordinates [n,2n] of the rows of a and b [n,d], d > 2n, in an
+// orthonormal basis of their span. The coordinates have the same Procrustes distances, and their
 // decomposition takes a hundredth of the time.
 func inSharedSpan(a, b Table) (inA, inB Table) {
 	n := a.Tokens
@@ -117,7 +117,7 @@ func nuclear(a, b *mat.Dense) (float64, error) {
 	return sum, nil
 }
 
-// unit returns the table minus its mean row, scaled to norm 1; nil where all rows are equal.
+// unit returns the table minus its mean row, scaled to norm 1; nil if all rows are equal.
 func (t Table) unit() *mat.Dense {
 	out := t.Centred()
 	size := norm2(out.Values)

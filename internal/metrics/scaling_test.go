@@ -133,8 +133,8 @@ func TestNoGradients(t *testing.T) {
 		"parts that are not connected": third(DiffusionMap(slices.Clone(parts), 4, o)),
 		"4 gradients of 4 tokens":      third(Gradients(parts, 4, many)),
 		"leaves 0 of the 4 entries":    third(Gradients(parts, 4, dense)),
-		"no connectivity between 3":    third(Gradients(parts, 3, o)),
-		"connected with no other":      third(Gradients(make([]float64, 16), 4, o)),
+		"not a connectivity between 3": third(Gradients(parts, 3, o)),
+		"not connected with any other": third(Gradients(make([]float64, 16), 4, o)),
 		"tokens 0 and 1 is NaN":        third(Gradients([]float64{1, math.NaN(), 0, 0, 1, 0, 0, 0, 1}, 3, keep2)),
 	} {
 		expect.Error(t, err, want)

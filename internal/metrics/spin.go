@@ -20,7 +20,7 @@ type Sphere struct {
 const radiusTolerance = 0.01
 
 // NewSphere returns a Sphere of points [n][3]. right marks the points of the right hemisphere; nil
-// means one sphere. It returns an error where the points do not lie on a sphere around the origin.
+// means one sphere. It returns an error if the points do not lie on a sphere around the origin.
 func NewSphere(points [][]float64, right []bool) (*Sphere, error) {
 	s := &Sphere{}
 	mean := 0.0
@@ -39,7 +39,7 @@ func NewSphere(points [][]float64, right []bool) (*Sphere, error) {
 	}
 	for i, p := range s.points {
 		if r := length(p); !(math.Abs(r-mean) <= radiusTolerance*mean) {
-			return nil, fmt.Errorf("token %d lies %.4g from the origin, and the mean is %.4g: spins need "+
+			return nil, fmt.Errorf("token %d lies %.4g from the origin, but the mean is %.4g: spins need "+
 				"points on one sphere around the origin", i, r, mean)
 		}
 	}
@@ -48,9 +48,9 @@ func NewSphere(points [][]float64, right []bool) (*Sphere, error) {
 
 func length(p [3]float64) float64 { return math.Sqrt(p[0]*p[0] + p[1]*p[1] + p[2]*p[2]) }
 
-// rotation returns a uniformly distributed rotation made from nine standard normal numbers. It is the
-// orthogonal factor of their QR decomposition with a positive diagonal. Its first column is negated
-// where the determinant is -1.
+// rotation returns a uniformly distributed rotation made from nine standard normal numbers. It is
+// the orthogonal factor of their QR decomposition with a positive diagonal. Its first column is
+// negated if the determinant is -1.
 func rotation(normals []float64) [3][3]float64 {
 	var qr mat.QR
 	qr.Factorize(mat.NewDense(3, 3, normals))

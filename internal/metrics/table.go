@@ -14,7 +14,7 @@ type Table struct {
 	Values      []float64 // [Tokens,Dim]
 }
 
-// TableOf returns the table of rows, which have one length.
+// TableOf returns the table of rows, which must have the same length.
 func TableOf(rows [][]float64) Table {
 	return Table{Tokens: len(rows), Dim: len(rows[0]), Values: slices.Concat(rows...)}
 }
@@ -22,15 +22,15 @@ func TableOf(rows [][]float64) Table {
 // Row returns the row of a token.
 func (t Table) Row(i int) []float64 { return t.Values[i*t.Dim : (i+1)*t.Dim] }
 
-// check returns an error if the table is empty, or has another size than it says.
+// check returns an error if the table is empty, or if its size does not match Tokens and Dim.
 func (t Table) check() error {
 	if t.Tokens < 1 || t.Dim < 1 || len(t.Values) != t.Tokens*t.Dim {
-		return fmt.Errorf("metrics: %d numbers are no table of %d x %d", len(t.Values), t.Tokens, t.Dim)
+		return fmt.Errorf("metrics: %d numbers are not a table of %d x %d", len(t.Values), t.Tokens, t.Dim)
 	}
 	return nil
 }
 
-// rounding bounds the difference, over the largest of them, that rounding makes between equal numbers.
+// rounding is the largest rounding difference between equal numbers, relative to the largest of them.
 const rounding = 1e-14
 
 // isConstant reports whether numbers are finite, and equal up to rounding.
@@ -65,7 +65,7 @@ func (t Table) Centred() Table {
 }
 
 // Gram returns the inner products E E^T [n,n] of the rows of a table E [n,d]. An encoding is
-// translation invariant where this matrix is Toeplitz (Wennberg and Henter 2021, section 3.1).
+// translation invariant if this matrix is Toeplitz (Wennberg and Henter 2021, section 3.1).
 func (t Table) Gram() []float64 {
 	return t.between(func(a, b []float64) float64 {
 		dot := 0.0
@@ -89,7 +89,7 @@ func (t Table) Cosines() []float64 {
 	return out
 }
 
-// between returns a symmetric function of each two rows [n,n], with 0 on the diagonal unless it is wanted.
+// between returns a symmetric function of every two rows [n,n]. The diagonal is 0 unless diagonal is true.
 func (t Table) between(of func(a, b []float64) float64, diagonal bool) []float64 {
 	n := t.Tokens
 	out := make([]float64, n*n)

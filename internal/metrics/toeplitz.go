@@ -6,12 +6,12 @@ import (
 )
 
 // ToeplitzR2 returns the share of the variance of the elements of m [n,n] that the best-fitting
-// Toeplitz matrix explains, R^2 = 1 - RSS/TSS (Wennberg and Henter 2021, appendix B). It is 1 where
-// elements depend only on the difference of their indices. The best-fitting Toeplitz matrix holds the
-// mean of each diagonal.
+// Toeplitz matrix explains, R^2 = 1 - RSS/TSS (Wennberg and Henter 2021, appendix B). It is 1 if
+// elements depend only on the difference of their indices. The best-fitting Toeplitz matrix holds
+// the mean of each diagonal.
 func ToeplitzR2(m []float64, n int) (float64, error) {
 	if n < 2 || len(m) != n*n {
-		return 0, fmt.Errorf("metrics: %d numbers are no matrix of %d x %d", len(m), n, n)
+		return 0, fmt.Errorf("metrics: %d numbers are not a matrix of %d x %d", len(m), n, n)
 	}
 	sums, counts, mean := make([]float64, 2*n-1), make([]float64, 2*n-1), 0.0
 	for i := range n {

@@ -1,6 +1,6 @@
-// Package number writes numbers for people. Tables, figures, captions and messages use it, so that a
-// rounding is decided in one place. A missing number (NaN) is written as [Dash], and a minus sign is
-// U+2212 unless a function says otherwise.
+// Package number formats numbers for readers. Tables, figures, captions and messages use it, so
+// that rounding is decided in one place. A missing number (NaN) is written as [Dash], and a minus
+// sign is U+2212 unless a function says otherwise.
 package number
 
 import (
@@ -78,7 +78,7 @@ func Short(v float64, digits int) string {
 	return strconv.FormatFloat(v, 'g', digits, 64)
 }
 
-// Exact writes v for programs, with the fewest digits that read back as v. It uses an exponent where
+// Exact writes v for programs, with the fewest digits that read back as v. It uses an exponent when
 // encoding/json does. A missing number is empty.
 func Exact(v float64) string {
 	if math.IsNaN(v) {

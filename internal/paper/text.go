@@ -2,7 +2,7 @@ package paper
 
 import "fmt"
 
-// Title is that of the published version.
+// Title is the title of the published version.
 const Title = "Learning interpretable positional encodings in transformers depends on initialization"
 
 // Settings given in the text.
@@ -39,17 +39,17 @@ type TTest struct {
 	T, P float64
 }
 
-// TruthTest returns the test of 2d-fixed against learn-0.2 (section 3.2).
+// TruthTest returns the test of 2d-fixed and learn-0.2 (section 3.2).
 func TruthTest() TTest { return TTest{13, 0.96, 0.35} }
 
-// RelativeTest returns the test of learn-0.2 against relative (section 3.2).
+// RelativeTest returns the test of learn-0.2 and relative (section 3.2).
 func RelativeTest() TTest { return TTest{13, 2.51, 0.03} }
 
 // String writes the test as the paper does: t(13) = 0.96, p = 0.35.
 func (t TTest) String() string { return fmt.Sprintf("t(%d) = %.2f, p = %.2f", t.DF, t.T, t.P) }
 
-// Sentences of the paper that runs are compared with (sections 3.2 to 3.4 and appendices), without their
-// references to tables and figures.
+// Sentences of the paper with which runs are compared (sections 3.2 to 3.4 and appendices), without
+// their references to tables and figures.
 const (
 	OptimalSigma = "Compared to the default initialization choice of σ = 1, which had a " +
 		"generalization performance of 0.89, we found that the optimal generalization " +

@@ -8,9 +8,9 @@ import (
 	"torchpe/internal/wording"
 )
 
-// ResidualSD returns the standard deviation of what is left of x [group][block] after the means of
-// groups and of blocks are taken out, and its degrees of freedom: that of the error in a two-way
-// analysis of variance without interaction.
+// ResidualSD returns the standard deviation of the residuals of x [group][block] after subtracting
+// the means of groups and of blocks, and its degrees of freedom: the error of a two-way analysis of
+// variance without interaction.
 func ResidualSD(x [][]float64) (sd, df float64, err error) {
 	if len(x) < 2 {
 		return 0, 0, fmt.Errorf("%s: at least two are needed", wording.Count(len(x), "group"))
@@ -20,7 +20,8 @@ func ResidualSD(x [][]float64) (sd, df float64, err error) {
 	var rows [][]float64
 	for i, group := range x {
 		if len(group) != n {
-			return 0, 0, fmt.Errorf("group 1 has %s and group %d has %d", wording.Count(n, "number"), i+1, len(group))
+			return 0, 0, fmt.Errorf("group 1 has %s but group %d has %d",
+				wording.Count(n, "number"), i+1, len(group))
 		}
 		if err := check(fmt.Sprintf("group %d", i+1), group, 2); err != nil {
 			return 0, 0, err

@@ -5,8 +5,8 @@ import "math"
 // epsilon is the distance between 1 and the next float64.
 const epsilon = 0x1p-52
 
-// isConstantWithin reports whether one number lies within epsilon * size[i] of every x[i]. The numbers
-// may then differ by rounding alone.
+// isConstantWithin reports whether one number lies within epsilon * size[i] of every x[i]. The
+// numbers then differ only by rounding.
 func isConstantWithin(x, size []float64) bool {
 	low, high := math.Inf(-1), math.Inf(1) // intersection of the ranges
 	for i, v := range x {

@@ -141,7 +141,7 @@ func TestMessages(t *testing.T) {
 		"group 2 has no numbers: leave it out": expect.ErrorOf(ANOVA([]float64{1, 2}, nil)),
 		"number 1 of y is +Inf: leave it out": expect.ErrorOf(
 			Spearman([]float64{1, 2, 3}, []float64{1, math.Inf(1), 3})),
-		"x has 2 numbers and y 3: pairs are needed": expect.ErrorOf(
+		"x has 2 numbers but y 3: pairs are needed": expect.ErrorOf(
 			PairedT([]float64{1, 2}, []float64{1, 2, 3})),
 		"neither x nor y varies: there is no variance to test against": expect.ErrorOf(
 			WelchTFrom(Summary{1, 0, 2}, Summary{2, 0, 2})),

@@ -1,11 +1,11 @@
-// Package stats compares groups of numbers, such as the accuracies of runs that differ in one setting.
-// It has correlations, t-tests, analysis of variance, correction for multiple tests and confidence
-// intervals. Each test returns its statistic, its degrees of freedom and its two-sided p-value, which
-// is accurate also far below 1e-16.
+// Package stats compares groups of numbers, such as the accuracies of runs that differ in one
+// setting. It has correlations, t-tests, analysis of variance, correction for multiple tests and
+// confidence intervals. Each test returns its statistic, its degrees of freedom and its two-sided
+// p-value, which is also accurate far below 1e-16.
 //
-// Tests return an error for input without an answer: too few numbers, no variance, differences that
-// are rounding alone, NaN. Messages call the inputs x and y, and count groups from 1. Results
-// agree with scipy 1.10.
+// Tests return an error if they have no answer: for too few numbers, no variance, differences that
+// are only rounding errors, or NaN. Messages call the inputs x and y, and count groups from 1.
+// Results agree with scipy 1.10.
 package stats
 
 import (
@@ -61,7 +61,7 @@ func squares(x []float64) float64 {
 	return sum
 }
 
-// check returns an error where x has fewer than least numbers or one that is not finite. Messages call
+// check returns an error if x has fewer than least numbers or one that is not finite. Messages call
 // x by name.
 func check(name string, x []float64, least int) error {
 	if len(x) < least {
@@ -77,7 +77,7 @@ func check(name string, x []float64, least int) error {
 
 func checkPairs(x, y []float64, least int) error {
 	if len(x) != len(y) {
-		return fmt.Errorf("x has %s and y %d: pairs are needed", wording.Count(len(x), "number"), len(y))
+		return fmt.Errorf("x has %s but y %d: pairs are needed", wording.Count(len(x), "number"), len(y))
 	}
 	if len(x) < least {
 		return fmt.Errorf("x and y make %s: at least %d are needed", wording.Count(len(x), "pair"), least)
@@ -85,10 +85,10 @@ func checkPairs(x, y []float64, least int) error {
 	return errors.Join(check("x", x, least), check("y", y, least))
 }
 
-// errOverflow is returned for groups that differ more than 1e308 times as much as they vary.
+// errOverflow is returned for groups whose difference is more than 1e308 times their variation.
 var errOverflow = errors.New("the numbers vary so little relative to their size that the statistic overflows float64")
 
-// finite returns t, or errOverflow where its statistic lies outside float64.
+// finite returns t, or errOverflow if its statistic is not a finite float64.
 func finite(t Test) (Test, error) {
 	if math.IsInf(t.Statistic, 0) || math.IsNaN(t.Statistic) || math.IsNaN(t.P) || math.IsNaN(t.DF) {
 		return Test{}, errOverflow
@@ -122,8 +122,9 @@ func correlation(dx, dy []float64) Test {
 	return Test{Statistic: r, DF: df, P: tailT(r*math.Sqrt(df/((1-r)*(1+r))), df), N: len(dx)}
 }
 
-// fewOrders is the largest count of pairs whose orders are all tried: 9! = 362,880. Student's t is a poor
-// approximation for so few: it has p = 0 for three pairs in one order, which are so by chance in one of three.
+// fewOrders is the largest number of pairs for which all orders are tried: 9! = 362,880. Student's
+// t is a poor approximation for so few: for three pairs in the same order it gives p = 0, although
+// one in three random orders is as extreme.
 const fewOrders = 9
 
 // Spearman returns the rank correlation of x and y. Its p-value is exact for up to nine pairs, and that of
@@ -145,8 +146,8 @@ func Spearman(x, y []float64) (Test, error) {
 	return test, nil
 }
 
-// shareOfOrders returns the share of all orders of y in which the sum of x y is at least as far from 0 as in
-// the given one. x and y are whole numbers, so that the sums are exact.
+// shareOfOrders returns the share of all orders of y in which the sum of x y is at least as far
+// from 0 as in the given one. x and y are integers, so that the sums are exact.
 func shareOfOrders(x, y []float64) float64 {
 	given, orders, far := 0.0, 0, 0
 	for i := range x {

@@ -2,7 +2,7 @@ package wording
 
 import "fmt"
 
-// Seconds writes a time in the unit that suits it: "36.5 seconds", "30 minutes", "2.5 hours", "3.1 days".
+// Seconds writes a time in a suitable unit: "36.5 seconds", "30 minutes", "2.5 hours", "3.1 days".
 func Seconds(seconds float64) string {
 	switch {
 	case seconds >= 48*3600:
@@ -15,7 +15,7 @@ func Seconds(seconds float64) string {
 	return fmt.Sprintf("%.1f seconds", seconds)
 }
 
-// Megabytes writes a size in the unit that suits it: "256 kB", "30 MB", "2.5 GB".
+// Megabytes writes a size in a suitable unit: "256 kB", "30 MB", "2.5 GB".
 func Megabytes(mb float64) string {
 	switch {
 	case mb >= 1024:

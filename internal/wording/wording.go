@@ -17,7 +17,7 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Range returns the least and the greatest of numbers: "3", or "1 to 3".
+// Range returns the smallest and the largest of numbers: "3", or "1 to 3".
 func Range(numbers []int) string {
 	low, high := slices.Min(numbers), slices.Max(numbers)
 	if low == high {
@@ -26,7 +26,7 @@ func Range(numbers []int) string {
 	return fmt.Sprintf("%d to %d", low, high)
 }
 
-// List joins the first limit texts by commas and appends the number of the others.
+// List joins the first limit texts with commas and appends the number of the others.
 func List(limit int, texts []string) string {
 	if len(texts) > limit {
 		return fmt.Sprintf("%s and %d more", strings.Join(texts[:limit], ", "), len(texts)-limit)
@@ -34,7 +34,7 @@ func List(limit int, texts []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// Nearest returns the candidate closest to name by edit distance, or "" where none is close. A close
+// Nearest returns the candidate closest to name by edit distance, or "" if none is close. A close
 // candidate differs in one letter or in at most a third of the letters.
 func Nearest(name string, candidates []string) string {
 	best, limit := "", max(1, len(name)/3)+1
@@ -50,7 +50,7 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// Hint returns `; did you mean "x"?` for the nearest candidate, or "" where none is close.
+// Hint returns `; did you mean "x"?` for the nearest candidate, or "" if none is close.
 func Hint(name string, candidates []string) string {
 	if best := Nearest(name, candidates); best != "" {
 		return fmt.Sprintf("; did you mean %q?", best)
@@ -58,8 +58,8 @@ func Hint(name string, candidates []string) string {
 	return ""
 }
 
-// distance returns the edit distance of a and b in bytes. Swapping two neighbours counts as one edit
-// (optimal string alignment; Damerau 1964).
+// distance returns the edit distance of a and b in bytes. Swapping two adjacent bytes counts as one
+// edit (optimal string alignment; Damerau 1964).
 func distance(a, b string) int {
 	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
@@ -96,5 +96,5 @@ func Quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// Capital returns a text, not empty, with a capital letter first.
+// Capital returns a non-empty text with a capital first letter.
 func Capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -44,33 +44,33 @@ func about(m *models.Model, r Run) (string, error) {
 	for _, p := range parts {
 		line("\n%s", schemeText(p, c.Layers))
 	}
-	line("\nmodel.safetensors is the state dict. Names and shapes of the encoding's tensors are in " +
-		"config.json,\nbeside all that this file reads, and what the run was under \"run\": " +
-		"`torchpe import` makes a run of it\nagain. python3 model.py compares the output with torchpe's.")
+	line("\nmodel.safetensors is the state dict. config.json has the names and shapes of the encoding's tensors, " +
+		"\nall settings that this file reads, and the run under \"run\": " +
+		"`torchpe import` converts it to a run\nagain. python3 model.py compares the output with torchpe's.")
 	return strings.TrimSpace(b.String()), nil
 }
 
-// calls says how a model is called.
+// calls describes how a model is called.
 type calls struct{ title, forward, loss string }
 
 func puzzleText(c models.Config) (string, calls) {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	classes, probe := c.Classes, c.Symbols-1
-	line("symbols: int64 [B, %d], the grid row after row: 0 is a blank, 1 to %d are symbols, %d is the "+
-		"probe,\nwhose symbol is asked for.", c.Positions.Tokens(), classes, probe)
+	line("symbols: int64 [B, %d], the grid row by row: 0 is a blank, 1 to %d are symbols, %d is the "+
+		"probe,\nwhose symbol is to be predicted.", c.Positions.Tokens(), classes, probe)
 	line("y: logits [B, %d]. Class c stands for symbol c + 1: the prediction is y.argmax(-1) + 1, and "+
 		"answers\n(which loss takes) count from 1.", classes)
 	if c.TokenInput == arch.OneHot {
-		line("Tokens are one-hot vectors of the symbols 1 to %d, through a linear map; a blank has no "+
-			"channel,\nbut is all zeros.", probe)
+		line("Tokens are one-hot vectors of the symbols 1 to %d, mapped linearly; a blank has no "+
+			"channel\nand is all zeros.", probe)
 	} else {
-		line("Tokens are rows of a table of all %d symbols, the blank's too.", c.Symbols)
+		line("Tokens are rows of a table of all %d symbols, including the blank.", c.Symbols)
 	}
 	if c.ReadOut == arch.LastToken {
-		line("The answer is read from the last token, wherever the probe is.")
+		line("The answer is read from the last token, regardless of the probe.")
 	} else {
-		line("The answer is read from the token of the probe.")
+		line("The answer is read from the probe token.")
 	}
 	return strings.TrimSpace(b.String()),
 		calls{"A transformer for Latin-square puzzles", "symbols", "symbols, answers"}
@@ -90,13 +90,13 @@ func maskedText(c models.Config) (string, calls) {
 
 func sequenceText(c models.Config) (string, calls) {
 	n := c.Positions.Tokens()
-	return fmt.Sprintf("symbols: int64 [B, %d], rows of a table of %d: the longest input of training with places "+
+	return fmt.Sprintf("symbols: int64 [B, %d], rows of a table of %d: the longest training input with places "+
 			"for the output,\nor a window of a text. y: logits [B, %d, %d] of all tokens; loss takes the classes "+
 			"[B, M] of the last M.", n, c.Symbols, n, c.Classes),
 		calls{"A transformer for sequences", "symbols", "symbols, targets"}
 }
 
-// schemeText describes a part of an encoding with its options, and its layers where those are not all.
+// schemeText describes a part of an encoding with its options, and its layers if it does not act in all.
 func schemeText(p pe.Part, layers int) string {
 	var b strings.Builder
 	about := p.Scheme.About()
@@ -121,7 +121,7 @@ func schemeText(p pe.Part, layers int) string {
 	return strings.TrimSpace(wrapped(b.String()))
 }
 
-// wrapped breaks lines after 100 columns at most.
+// wrapped breaks lines at 100 columns.
 func wrapped(text string) string {
 	const width = 100
 	var out []string

@@ -1,11 +1,10 @@
-// Package export writes a model of one member as PyTorch has it, and reads it back: model.safetensors,
-// a plain state dict; config.json; and model.py, which holds the model and its positional encoding and
-// needs PyTorch alone.
+// Package export writes a model of one member for PyTorch, and reads it back: model.safetensors, a
+// plain state dict; config.json; and model.py, which contains the model and its positional encoding
+// and needs only PyTorch.
 //
-// model.py is joined from the classes in python/, one for each scheme (see source.go). What
-// positions decide is made by them, of config.json; fixed tables that the registry's encodings
-// compute are buffers of the state dict. NewModule writes an encoding without a model, by the same
-// classes.
+// model.py is assembled from the classes in python/, one for each scheme (see source.go). They compute what
+// depends on positions from config.json; fixed tables that the registry's encodings compute are buffers of
+// the state dict. NewModule writes an encoding without a model, with the same classes.
 package export
 
 import (
@@ -32,23 +31,23 @@ const (
 	SourceFile  = "model.py"
 )
 
-// Run says what an exported model was trained as; import makes a run of it again.
+// Run describes the run of an exported model; import creates a run from it.
 type Run struct {
 	Directory string          `json:"directory"`
 	Member    int             `json:"member"` // of the ensemble in that directory
-	Step      int             `json:"step"`   // after which its training ended, or stands
+	Step      int             `json:"step"`   // last step of its training so far
 	DataSHA   string          `json:"data_sha256"`
-	Config    json.RawMessage `json:"config"` // of a run of this member alone
-	// Characters are those of a text: the k-th is symbol and class k.
+	Config    json.RawMessage `json:"config"` // of a run with only this member
+	// Characters are the characters of a text: the k-th is symbol and class k.
 	Characters string `json:"characters,omitempty"`
 
-	DivergedAtStep int `json:"diverged_at_step,omitempty"` // 0 where it did not
+	DivergedAtStep int `json:"diverged_at_step,omitempty"` // 0 if it did not
 }
 
-// Write writes the model of the one member of m to dir, which it makes.
+// Write writes the model of m's only member to dir, which it creates.
 func Write(dir string, m *models.Model, r Run) error {
 	if m.Params.Members != 1 {
-		return fmt.Errorf("export: a model of %d members; it takes one", m.Params.Members)
+		return fmt.Errorf("export: the model has %d members, want one", m.Params.Members)
 	}
 	parts, err := partsOf(m)
 	if err != nil {
@@ -78,8 +77,8 @@ func Write(dir string, m *models.Model, r Run) error {
 		atomicfile.File{Path: filepath.Join(dir, SourceFile), Body: atomicfile.Text([]byte(source))})
 }
 
-// tensorsOf returns the parameters and fixed tables of m under the names that a function gives them, but
-// for those that it gives none.
+// tensorsOf returns the parameters and fixed tables of m under the names that nameOf returns,
+// except those for which it returns none.
 func tensorsOf(m *models.Model, dtype torchpe.DType, nameOf func(parameter string) string) (
 	tensors []safetensors.Tensor, err error) {
 	from := map[string]string{}
@@ -122,8 +121,8 @@ type part struct {
 	Label      string           `json:"label,omitempty"`  // in a stack
 	Layers     []int            `json:"layers,omitempty"` // in a stack
 	Options    pe.Options       `json:"options"`
-	Parameters map[string][]int `json:"parameters"` // shapes of what is trained
-	Buffers    map[string][]int `json:"buffers"`    // shapes of what is not
+	Parameters map[string][]int `json:"parameters"` // shapes of trained parameters
+	Buffers    map[string][]int `json:"buffers"`    // shapes of fixed tables
 }
 
 func partsOf(m *models.Model) (all []part, err error) {
@@ -175,7 +174,7 @@ func configText(m *models.Model, r Run, parts []part) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var shown *example // nil where evaluation draws at random
+	var shown *example // nil if evaluation draws random numbers
 	if c.PEOptions.Float("fixed-pe-dropout") == 0 {
 		if shown, err = exampleOf(m); err != nil {
 			return "", err
@@ -193,7 +192,7 @@ func configText(m *models.Model, r Run, parts []part) (string, error) {
 	return text + "\n", err
 }
 
-// shapes returns the settings that model.py and run.config must agree on.
+// shapes returns the settings in which model.py and run.config must agree.
 func shapes(c models.Config) []setting {
 	return []setting{
 		{"tokens", c.Positions.Tokens()}, {"symbols", c.Symbols}, {"classes", c.Classes}, {"layers", c.Layers},
@@ -208,7 +207,7 @@ type setting struct {
 	value any
 }
 
-// settingsText returns a JSON object, a setting a line.
+// settingsText returns a JSON object with one setting per line.
 func settingsText(settings []setting) (string, error) {
 	var lines []string
 	for _, s := range settings {
@@ -221,7 +220,7 @@ func settingsText(settings []setting) (string, error) {
 	return "{\n" + strings.Join(lines, ",\n") + "\n}", nil
 }
 
-// positionsOf returns where tokens lie as config.json has it, with their graph where a part of the
+// positionsOf returns the positions of tokens for config.json, with their graph if a part of the
 // encoding needs it.
 func positionsOf(p pe.Positions, parts []part) map[string]any {
 	at := map[string]any{"index": p.Index}
@@ -247,7 +246,7 @@ func positionsOf(p pe.Positions, parts []part) map[string]any {
 	return at
 }
 
-// example is an input with the output that it has here.
+// example is an input with the output of this model.
 type example struct {
 	Inputs map[string]any `json:"inputs"`
 	Output [][]float64    `json:"output"`

@@ -96,19 +96,19 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 	expect.NoError(t, safetensors.Write(path, append(tensors, extra), nil))
 	before, _ := m.Params.Values("embed.weight")
 	err := Read(dir, m)
-	expect.Error(t, err, "head.bias: it is missing", "head.weight: its shape is [16 4], and the model's [4 16]",
+	expect.Error(t, err, "head.bias: it is missing", "head.weight: its shape is [16 4], but the model's is [4 16]",
 		"mlm.bias: the model has no such tensor", "blocks.0.norm1.weight: it is float64",
 		"blocks.0.norm1.bias: it holds NaN",
-		"blocks.0.norm2.bias: it is I32, and weights are floating-point numbers",
+		"blocks.0.norm2.bias: it is I32, but weights are floating-point numbers",
 		"blocks.0.norm2.weight: it holds -1.85e+19, whose square is not finite in float32",
-		"pe.rope.cos: it is a fixed table of rope+learn and was changed")
+		"pe.rope.cos: it is a fixed table of rope+learn, but was changed")
 	if err != nil && strings.Contains(err.Error(), "blocks.1") {
 		t.Errorf("names what is right: %v", err)
 	}
 	config := filepath.Join(dir, ConfigFile)
 	text := strings.Replace(string(expect.Must(os.ReadFile(config))), `"heads": 2`, `"heads": 1`, 1)
 	expect.NoError(t, os.WriteFile(config, []byte(text), 0o666))
-	expect.Error(t, Read(dir, m), "config.json: heads is 1, and its run.config makes a model with 2")
+	expect.Error(t, Read(dir, m), "config.json: heads is 1, but its run.config makes a model with 2")
 	if after, _ := m.Params.Values("embed.weight"); !slices.Equal(before, after) {
 		t.Error("the model was changed")
 	}

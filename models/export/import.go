@@ -17,12 +17,12 @@ import (
 	"torchpe/torchpe"
 )
 
-// ReadRun returns what the model of an exported folder was trained as.
+// ReadRun returns the run of the model in an exported folder.
 func ReadRun(dir string) (r Run, err error) {
 	path := filepath.Join(dir, ConfigFile)
 	text, err := atomicfile.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		err = fmt.Errorf("%w: name a folder that `torchpe export` or save of model.py has written", err)
+		err = fmt.Errorf("%w: give a folder that `torchpe export` or save of model.py has written", err)
 	}
 	if err != nil {
 		return r, err
@@ -34,21 +34,21 @@ func ReadRun(dir string) (r Run, err error) {
 		return r, fmt.Errorf("%s: %w", path, err)
 	}
 	if config.Run == nil || config.Run.Config == nil {
-		return r, fmt.Errorf("%s: it has no key run.config: `torchpe export` writes it, and save of "+
-			"model.py keeps it; take the %s of the export", path, ConfigFile)
+		return r, fmt.Errorf("%s: it has no key run.config, which `torchpe export` writes and save of "+
+			"model.py keeps; use the %s of the export", path, ConfigFile)
 	}
 	return *config.Run, nil
 }
 
-// fixedTolerance is by how much a fixed table may differ from the scheme's, which another machine's
-// sines round otherwise, relative to 1 or the table's largest number.
+// fixedTolerance is the largest difference between a fixed table and the scheme's, relative to 1 or
+// the table's largest number. Sines are rounded differently on other machines.
 const fixedTolerance = 1e-5
 
 // Read sets the parameters and fixed tables of m, a model of one member, to those of the state dict
-// in dir. Tensors that are missing, unexpected, of another shape, not floating-point numbers, or hold
-// a number whose square is not finite in the model's precision, are an error that lists them all, and
-// so are fixed tables that were changed: then m is as it was. Weights with which m has no finite output
-// are an error too.
+// in dir. The error lists all tensors that are missing, unexpected, of another shape, not
+// floating-point numbers, or hold a number whose square is not finite in the model's precision, and
+// all fixed tables that were changed; m then stays as it was. It is also an error if m has no
+// finite output with these weights.
 func Read(dir string, m *models.Model) error {
 	if err := checkConfig(filepath.Join(dir, ConfigFile), m.Config); err != nil {
 		return err
@@ -97,7 +97,8 @@ func Read(dir string, m *models.Model) error {
 	return nil
 }
 
-// checkConfig returns an error where config.json, as model.py reads it, has another model than its run.config.
+// checkConfig returns an error if config.json, as model.py reads it, describes another model than
+// its run.config.
 func checkConfig(path string, c models.Config) error {
 	text, err := atomicfile.ReadFile(path)
 	if err != nil {
@@ -113,14 +114,14 @@ func checkConfig(path string, c models.Config) error {
 			return err
 		}
 		if got, ok := has[s.key]; ok && string(got) != string(want) {
-			return fmt.Errorf("%s: %s is %s, and its run.config makes a model with %s: change neither in an export",
+			return fmt.Errorf("%s: %s is %s, but its run.config makes a model with %s: change neither in an export",
 				path, s.key, got, want)
 		}
 	}
 	return nil
 }
 
-// checkOutput returns an error where the output for one sample is not finite.
+// checkOutput returns an error if the output for one sample is not finite.
 func checkOutput(m *models.Model, parts []part) error {
 	e, err := exampleOf(m)
 	if err != nil || !slices.ContainsFunc(e.Output[0], func(v float64) bool { return v-v != 0 }) {
@@ -138,11 +139,11 @@ func checkOutput(m *models.Model, parts []part) error {
 			}
 		}
 	}
-	return fmt.Errorf("the output that these weights have for one sample is not finite: %g; the largest number, "+
+	return fmt.Errorf("the output of these weights for one sample is not finite: %g; the largest number, "+
 		"%.3g, is in %s", e.Output[0], largest, of)
 }
 
-// grouped sorts lines "NAME: REASON", those of a reason that more than four have in one.
+// grouped sorts lines "NAME: REASON", and joins those of a reason with more than four lines into one.
 func grouped(lines []string) (out []string) {
 	slices.Sort(lines)
 	names := map[string][]string{}
@@ -162,19 +163,19 @@ func grouped(lines []string) (out []string) {
 	return out
 }
 
-// valuesOf returns the numbers of a tensor, which must have the shape, and whose squares must be finite.
+// valuesOf returns the numbers of a tensor, which must have this shape and finite squares.
 func valuesOf(f *safetensors.File, name string, shape []int, dtype torchpe.DType) ([]float64, error) {
 	t, ok := f.Tensor(name)
 	switch {
 	case !ok:
 		return nil, errors.New("it is missing")
 	case !slices.Equal(t.Shape, shape):
-		return nil, fmt.Errorf("its shape is %v, and the model's %v", t.Shape, shape)
+		return nil, fmt.Errorf("its shape is %v, but the model's is %v", t.Shape, shape)
 	case !slices.Contains([]safetensors.DType{safetensors.F64, safetensors.F32, safetensors.F16, safetensors.BF16},
 		t.DType):
-		return nil, fmt.Errorf("it is %s, and weights are floating-point numbers: save model.float()", t.DType)
+		return nil, fmt.Errorf("it is %s, but weights are floating-point numbers: save model.float()", t.DType)
 	case t.DType == safetensors.F64 && dtype != torchpe.Float64:
-		return nil, errors.New("it is float64, and the run float32: save model.float()")
+		return nil, errors.New("it is float64, but the run is float32: save model.float()")
 	}
 	values, err := t.Float64s()
 	if err != nil {
@@ -192,7 +193,7 @@ func valuesOf(f *safetensors.File, name string, shape []int, dtype torchpe.DType
 	return values, nil
 }
 
-// checkFixed returns an error where a fixed table is not that of the model.
+// checkFixed returns an error if a fixed table differs from the model's.
 func checkFixed(m *models.Model, name string, values []float64) error {
 	own, err := m.Params.Values(name)
 	if err != nil {
@@ -203,7 +204,7 @@ func checkFixed(m *models.Model, name string, values []float64) error {
 		most, apart = max(most, math.Abs(v)), max(apart, math.Abs(v-values[i]))
 	}
 	if apart > fixedTolerance*most {
-		return fmt.Errorf("it is a fixed table of %s and was changed, by up to %.2g", m.Config.PE, apart)
+		return fmt.Errorf("it is a fixed table of %s, but was changed by up to %.2g", m.Config.PE, apart)
 	}
 	return nil
 }

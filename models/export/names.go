@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// plainParts are the names of a layer's modules in model.py by those of parameters.
+// plainParts maps names of a layer's parameters to names of its modules in model.py.
 var plainParts = map[string]string{
 	"attn.in": "qkv", "attn.out": "out", "norm1": "norm1", "norm2": "norm2",
 	"mlp.in": "mlp_in", "mlp.out": "mlp_out",
@@ -14,8 +14,8 @@ var plainParts = map[string]string{
 
 var ofBlock = regexp.MustCompile(`^block(\d+)\.(.+)\.(weight|bias)$`)
 
-// plainName returns the name in a PyTorch state dict of the parameter called name of a model with
-// the encodings parts: "blocks.0.qkv.weight" for "block0.attn.in.weight".
+// plainName returns the PyTorch state-dict name of a parameter in a model with the encodings parts:
+// "blocks.0.qkv.weight" for "block0.attn.in.weight".
 func plainName(name string, parts []part) string {
 	if m := ofBlock.FindStringSubmatch(name); m != nil {
 		return fmt.Sprintf("blocks.%s.%s.%s", m[1], plainParts[m[2]], m[3])
@@ -32,8 +32,8 @@ func plainName(name string, parts []part) string {
 	return name
 }
 
-// ofEncoding returns to which of the encodings parts a parameter belongs, and its name there as a
-// Python attribute: "out_weight" for "pe.out.weight"; in, a word of the language, gets a line.
+// ofEncoding returns the index in parts of the encoding that has a parameter, and the parameter's name as a
+// Python attribute: "out_weight" for "pe.out.weight"; in, a Python keyword, gets an underscore.
 func ofEncoding(name string, parts []part) (at int, attribute string, ok bool) {
 	rest, ok := strings.CutPrefix(name, "pe.")
 	if !ok {

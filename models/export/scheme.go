@@ -14,11 +14,11 @@ import (
 // Module is an encoding in one Python file, with its numbers.
 type Module struct {
 	Text    string
-	Numbers []safetensors.Tensor // trained ones and fixed tables; nil for none
+	Numbers []safetensors.Tensor // trained parameters and fixed tables; nil for none
 }
 
-// NewModule returns the encoding of m, which has Config, Params and Encoding set. numbers is the
-// name of the file with the numbers, which lies beside the module.
+// NewModule returns the encoding of m, of which Config, Params and Encoding must be set. numbers is
+// the name of the file with the numbers, which lies beside the module.
 func NewModule(m *models.Model, numbers string) (Module, error) {
 	parts, err := partsOf(m)
 	if err != nil {
@@ -80,7 +80,7 @@ func aboutModule(m *models.Model) (string, error) {
 	return strings.TrimSpace(wrapped(b.String())), nil
 }
 
-// moduleSettings returns what an encoding needs of config.json.
+// moduleSettings returns the settings of config.json that an encoding needs.
 func moduleSettings(m *models.Model, parts []part) (string, error) {
 	c := m.Config
 	attention, err := attentions(m)

@@ -12,13 +12,13 @@ import (
 	"torchpe/models/arch"
 )
 
-// sources are the parts of the Python files. Those of library hold classes and functions: a file
-// gets the ones that it uses; the others are copied whole.
+// sources are the parts of the Python files. Those in library contain classes and functions, of
+// which a file gets the ones that it uses; the others are copied whole.
 //
 //go:embed python/*.py
 var sources embed.FS
 
-// library is in an order in which each file needs only those before it.
+// library is ordered so that each file needs only those before it.
 var library = []string{"weights", "encoding", "rotations", "biases", "contents", "tables", "graphs", "stack"}
 
 var (
@@ -30,14 +30,14 @@ var (
 	identifier = regexp.MustCompile(`(?:^|[^.\w])(\w+)`)
 )
 
-// block is a statement at the top of a Python file.
+// block is a top-level statement of a Python file.
 type block struct {
 	name    string
 	text    string
-	schemes []string // that it implements
+	schemes []string // implemented schemes
 }
 
-// blocksOf returns the statements of a file, which two empty lines separate, and its import lines.
+// blocksOf returns the statements of a file, which are separated by two empty lines, and its import lines.
 func blocksOf(file string) (all []block, imports []string) {
 	text, _ := sources.ReadFile("python/" + file + ".py")
 	imports = importLine.FindAllString(string(text), -1)
@@ -55,8 +55,8 @@ func blocksOf(file string) (all []block, imports []string) {
 	return all, imports
 }
 
-// program joins what the parts of an encoding are made of, with all that it uses, and whole files to a Python
-// file that begins with a docstring; constants follow the imports.
+// program joins the classes of an encoding's parts, everything that they use, and whole files to a
+// Python file that starts with a docstring; constants follow the imports.
 func program(about, constants string, parts []part, files ...string) string {
 	var schemes []string
 	for _, p := range parts {
@@ -106,7 +106,7 @@ func addNames(used map[string]bool, code string) {
 	}
 }
 
-// taskOf returns the file of the task of a model.
+// taskOf returns the file for the task of a model.
 func taskOf(c models.Config) string {
 	switch {
 	case c.TokenInput == arch.Scalar:
@@ -117,11 +117,11 @@ func taskOf(c models.Config) string {
 	return "puzzles"
 }
 
-// importLines returns the imports of other libraries that are used: the standard library's, then
-// PyTorch's.
+// importLines returns the imports of other libraries that are used: first those of the standard
+// library, then of PyTorch.
 func importLines(lines []string, used map[string]bool) string {
 	slices.SortFunc(lines, func(x, y string) int {
-		// "import" before "from", as is usual
+		// "import" before "from", as usual
 		return cmp.Or(-strings.Compare(x[:1], y[:1]), strings.Compare(x, y))
 	})
 	var standard, torch []string

@@ -12,16 +12,16 @@ import (
 //go:embed schemes.yaml
 var schemesYAML []byte
 
-// About holds the facts of a scheme that no computation needs, as schemes.yaml has them.
+// About holds the descriptive facts of a scheme from schemes.yaml, which no computation needs.
 type About struct {
 	Summary    string   // one line
-	Also       []string // what papers and other programs call it
-	Title      string   // of the paper that Reference names first
+	Also       []string // names in papers and other programs
+	Title      string   // of the first paper in Reference
 	Year       int
 	Reference  string
 	Formula    string // plain text
 	Differ     string // how implementations differ, and the options for it; "" if they do not
-	Parameters string // number of trained ones, a formula in N, D, H, L, Dh and the options; "none"
+	Parameters string // number of trained parameters, a formula in N, D, H, L, Dh and the options; or "none"
 	Criteria   Criteria
 }
 
@@ -33,10 +33,10 @@ type Criteria struct {
 	TranslationInvariant bool `json:"translation_invariant"`
 	Parallelizable       bool `json:"parallelizable"`
 	Interpretable        bool `json:"interpretable"`
-	Printed              bool `json:"printed"` // in that table; else judged by the same words
+	Printed              bool `json:"printed"` // in that table; else judged by the same criteria
 }
 
-// UnmarshalYAML reads the list of the criteria that a scheme meets.
+// UnmarshalYAML reads the list of criteria that a scheme meets.
 func (c *Criteria) UnmarshalYAML(node *yaml.Node) error {
 	var met []string
 	if err := node.Decode(&met); err != nil {
@@ -49,14 +49,14 @@ func (c *Criteria) UnmarshalYAML(node *yaml.Node) error {
 	}
 	for _, name := range met {
 		if known[name] == nil {
-			return fmt.Errorf("line %d: %q is no criterion", node.Line, name)
+			return fmt.Errorf("line %d: %q is not a criterion", node.Line, name)
 		}
 		*known[name] = true
 	}
 	return nil
 }
 
-// abouts reads schemes.yaml when the first fact is asked for: most commands need none.
+// abouts reads schemes.yaml on first use: most commands do not need it.
 var abouts = sync.OnceValue(func() map[string]About {
 	var all map[string]About
 	if err := yaml.Unmarshal(schemesYAML, &all); err != nil {
@@ -65,7 +65,7 @@ var abouts = sync.OnceValue(func() map[string]About {
 	return all
 })
 
-// About returns the facts of the scheme; of a stack those of its parts, joined.
+// About returns the facts of the scheme, or for a stack those of its parts, joined.
 func (s Scheme) About() About {
 	if s.parts == nil {
 		return abouts()[s.Name]

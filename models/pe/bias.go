@@ -14,8 +14,8 @@ type biasHooks struct {
 	bias func(a Attn) torchpe.Tensor // broadcasts to the logits [E,B,H,N,N]
 }
 
-// layerBias returns hooks that add a table [E,T,H,N,N]: T = 1 where all layers share it, else one
-// for each.
+// layerBias returns hooks that add a table [E,T,H,N,N]: T = 1 if all layers share it, else one
+// table per layer.
 func layerBias(tables torchpe.Tensor) biasHooks {
 	return biasHooks{bias: func(a Attn) torchpe.Tensor { return layerOf(tables, a.Layer) }}
 }
@@ -24,16 +24,16 @@ func (h biasHooks) Bias(a Attn) torchpe.Tensor { return h.bias(a) }
 
 func (h biasHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor { return logits.Add(h.Bias(a)) }
 
-// layerOf returns the part of tables [E,T,...] for a layer, as [E,1,...] over the batch.
+// layerOf returns the part of tables [E,T,...] for a layer as [E,1,...], which broadcasts over the batch.
 func layerOf(tables torchpe.Tensor, layer int) torchpe.Tensor {
 	return tables.Narrow(1, min(layer, tables.Size(1)-1), 1)
 }
 
-// perHead returns numbers of each head [E,H] as [E,1,H,1,1].
+// perHead reshapes numbers of each head [E,H] to [E,1,H,1,1].
 func perHead(x torchpe.Tensor) torchpe.Tensor { return x.Reshape(x.Size(0), 1, x.Size(1), 1, 1) }
 
-// distance returns how far the key's place j is from the query's i: 0 for keys that a causal mask
-// hides.
+// distance returns the distance of the key's place j from the query's i: |i-j|, or with a causal
+// mask 0 for the keys that it hides.
 func distance(causal bool) func(i, j int) float64 {
 	return func(i, j int) float64 {
 		if causal {
@@ -59,12 +59,12 @@ func attentionWithScale(scale float64) Attention {
 
 // Sight says which keys a query sees, by their places on the line.
 type Sight struct {
-	Causal bool // none after its own place
+	Causal bool // no key after its own place
 	Window int  // only places less than this away; 0 for all
 }
 
-// Mask returns the addend of logits, [N,N] of like's dtype on its device: 0 where the token at the place
-// index[i] sees that at index[j], and -inf elsewhere.
+// Mask returns the addend of logits, [N,N] of like's dtype on its device: 0 if the token at the
+// place index[i] sees the one at index[j], else -inf.
 func (t Sight) Mask(s *torchpe.Scope, like torchpe.Tensor, index []int) torchpe.Tensor {
 	return pairTensor(s, like, index, func(i, j int) float64 {
 		isFar := t.Window > 0 && max(i-j, j-i) >= t.Window
@@ -75,8 +75,7 @@ func (t Sight) Mask(s *torchpe.Scope, like torchpe.Tensor, index []int) torchpe.
 	})
 }
 
-// pairs returns f(i, j) for the place i of each query and the place j of each key, row after row
-// [N*N].
+// pairs returns f(i, j) for the place i of each query and the place j of each key, row by row [N*N].
 func pairs[P, T any](index []P, f func(i, j P) T) []T {
 	all := make([]T, 0, len(index)*len(index))
 	for _, i := range index {
@@ -99,7 +98,7 @@ func pairIndex(s *torchpe.Scope, like torchpe.Tensor, index []int,
 	return indexTensor(s, like.Device(), pairs(index, f), len(index), len(index))
 }
 
-// numbers returns a tensor of like's dtype on its device.
+// numbers returns a tensor of values with like's dtype and device.
 func numbers(s *torchpe.Scope, like torchpe.Tensor, values []float64, shape ...int) torchpe.Tensor {
 	return torchpe.Of(s, torchpe.CPU, values, shape...).To(like.DType(), like.Device())
 }
@@ -113,7 +112,7 @@ func places(s *torchpe.Scope, like torchpe.Tensor, index []int) torchpe.Tensor {
 	return numbers(s, like, values, len(index), 1)
 }
 
-// optional returns a parameter as a tensor of s; the zero Tensor for none.
+// optional returns a parameter as a tensor of s, or the zero Tensor for nil.
 func optional(s *torchpe.Scope, p *torchpe.Param) torchpe.Tensor {
 	if p == nil {
 		return torchpe.Tensor{}
@@ -129,7 +128,7 @@ func oneIf(is bool) float64 {
 	return 0
 }
 
-// biasOf returns rows of tables [E,T,R,H] as biases [E,T,H,N,N]; index [N*N] names the row of each
+// biasOf returns rows of tables [E,T,R,H] as biases [E,T,H,N,N]; index [N*N] is the row of each
 // pair of tokens.
 func biasOf(s *torchpe.Scope, tables torchpe.Tensor, index []int, n int) torchpe.Tensor {
 	shape := tables.Shape()

@@ -1,5 +1,5 @@
 // Logits that depend on the tokens' contents and their order: factors of the distance, counts,
-// gates and products along the way from key to query.
+// gates, and products along the path from key to query.
 
 package pe
 
@@ -23,7 +23,7 @@ var _ = Register(Scheme{Name: "da", Extrapolates: Always,
 			wide := func(p *torchpe.Param) torchpe.Tensor { return p.In(s).Unsqueeze(3).Unsqueeze(4) }
 			v, w := wide(ofV), wide(ofW) // [E,L,H,1,1]
 			distances := pairTensor(s, v, p.Index, distance(false))
-			// r as sigmoid(w d - v) / sigmoid(-v), which does not overflow
+			// r in the form sigmoid(w d - v) / sigmoid(-v), which does not overflow
 			factors := w.Mul(distances).Sub(v).Sigmoid().Div(v.Neg().Sigmoid()) // [E,L,H,N,N]
 			return logitHooks{change: func(a Attn, logits torchpe.Tensor) torchpe.Tensor {
 				return logits.ReLU().Mul(layerOf(factors, a.Layer))
@@ -31,13 +31,13 @@ var _ = Register(Scheme{Name: "da", Extrapolates: Always,
 		}}, nil
 	}})
 
-// Without a causal mask the sum runs to the end. The vectors serve all heads. In a stack the gates
-// see what schemes before it added to the logits.
+// Without a causal mask the sum runs to the end. All heads share the vectors. In a stack the gates
+// see what earlier schemes added to the logits.
 var _ = Register(Scheme{Name: "cope", Extrapolates: Always, New: newCoPE},
 	direction("cope", "causal"),
-	option("cope-positions", "64", whole(2, 1<<20), "number P of counts that cope tells apart"),
+	option("cope-positions", "64", whole(2, 1<<20), "number P of counts that cope distinguishes"),
 	option("cope-scaled", "true", yesNo,
-		"whether the addend of cope is divided by sqrt(Dh) as the logits are").inText("false"),
+		"whether the addend of cope is divided by sqrt(Dh) like the logits").inText("false"),
 	option("cope-shared", "false", yesNo, "one table of cope for all layers"))
 
 func newCoPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -76,7 +76,8 @@ func newCoPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 
 // order sorts tokens by their places.
 type order struct {
-	// [N] tokens by place, and where each is in that order; zero Tensors where they are in order
+	// [N] tokens by place, and the place of each token in that order; zero Tensors if they are
+	// already in order
 	from, at torchpe.Tensor
 }
 
@@ -114,19 +115,19 @@ func (o order) sums(x torchpe.Tensor, dim int) torchpe.Tensor {
 	return o.back(o.sorted(x, dim).Cumsum(dim), dim)
 }
 
-// The gate of the query counts, that of the key does not. A gate that is the same for all tokens
-// gives ALiBi with the slope -ln f. In both directions keys after the query count other gates.
-// Layers have their own w and b. b starts at 0 in the authors' code, whose fgate_bias_init is for
-// gates that no token draws.
+// The gates after the key count, up to that of the query. A gate that is the same
+// for all tokens gives ALiBi with the slope -ln f. In the bidirectional form keys after the query
+// use gates of their own. Layers have their own w and b. b starts at 0 as in the authors' code,
+// whose fgate_bias_init is for gates that are the same for all tokens.
 var _ = Register(Scheme{Name: "forgetting", Extrapolates: Always, New: newForgetting},
 	option("forgetting-direction", "causal", oneOf("causal", "bidirectional"),
-		"whether tokens of forgetting see only those before them, or those after them too "+
-			"by gates of their own"),
+		"whether tokens of forgetting see only those before them, or also those after them "+
+			"with separate gates"),
 	option("forgetting-scale", "1", positive, "factor of the logarithms of the gates of forgetting"),
 	option("forgetting-bias", "0", number(0, 50),
 		"initial bias of the gates of forgetting: above 0 they start nearer to 1"),
 	option("forgetting-window", "0", whole(0, 1<<30),
-		"tokens that a query of forgetting sees, itself among them; 0 for all"))
+		"tokens that a query of forgetting sees, including itself; 0 for all"))
 
 // unseen is added to the logits of keys outside the window: their weight is 0 in float32.
 const unseen = -1e30
@@ -193,9 +194,9 @@ func newForgetting(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 var _ = Register(Scheme{Name: "inkling", Extrapolates: Always, New: newInkling},
 	direction("inkling", "causal"),
 	option("inkling-curves", "16", whole(1, 1<<16),
-		"curves over the distance that a query of inkling mixes"),
+		"number of curves over the distance that a query of inkling mixes"),
 	option("inkling-distance", "1024", whole(1, 1<<20),
-		"distances that the curves of inkling are for, from 0 on"))
+		"number of distances of the curves of inkling, from 0 up"))
 
 func newInkling(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	number, most := c.int("inkling-curves"), c.int("inkling-distance")
@@ -217,17 +218,17 @@ func newInkling(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// The matrix of the query is applied and that of the key is not, so that for j = i it is q k. With
-// --path-forget the gates of forgetting are added, times 1/sqrt(Dh) too as in
+// The matrix of the query is applied and that of the key is not, so that for j = i the logit is q
+// k. With --path-forget the gates of forgetting are added, also times 1/sqrt(Dh) as in
 // flash-linear-attention; the stack path+forgetting adds them without that factor. The convolution
-// over three tokens that the published code applies to w is left out.
+// over three tokens that the published code applies to w is omitted.
 //
-// The products are not made: with D_ts = w_t w_s for s before t, P_it = q_i w_t for t up to i and
-// K_tj = w_t k_j for j before t, logits are q k - P (I + beta D)^-1 beta K (Yang et al. 2024,
-// "Parallelizing Linear Transformers with the Delta Rule over Sequence Length").
+// The products are not computed explicitly: with D_ts = w_t w_s for s before t, P_it = q_i w_t for
+// t up to i and K_tj = w_t k_j for j before t, logits are q k - P (I + beta D)^-1 beta K (Yang et
+// al. 2024, "Parallelizing Linear Transformers with the Delta Rule over Sequence Length").
 var _ = Register(Scheme{Name: "path", Extrapolates: Always, New: newPath},
 	option("path-rank", "32", whole(0, 1<<16),
-		"numbers that the directions of path are made of; 0 for those of the token itself"),
+		"rank of the map from a token to the directions of path; 0 for the full map"),
 	option("path-forget", "false", yesNo, "whether path adds the logarithms of forget gates, times 1/sqrt(Dh)"))
 
 func newPath(c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -278,14 +279,14 @@ func headsOf(x torchpe.Tensor, heads int) torchpe.Tensor {
 	return x.Reshape(e, b, n, heads, d/heads).Permute(0, 1, 3, 2, 4)
 }
 
-// inverseOf returns (I + m)^-1 as a function of m [E,B,H,N,N] that is 0 but where the key is before
-// the query: of blocks twice as large from their two halves,
+// inverseOf returns (I + m)^-1 as a function of m [E,B,H,N,N] that is 0 except where the key is
+// before the query. It joins blocks to blocks of twice the size:
 //
 //	[A 0]^-1   [   A^-1        0 ]
 //	[C B]    = [-B^-1 C A^-1  B^-1]
 func inverseOf(s *torchpe.Scope, like torchpe.Tensor, index []int) func(m torchpe.Tensor) torchpe.Tensor {
 	one := pairTensor(s, like, index, func(i, j int) float64 { return oneIf(j == i) })
-	// [N,N] 1 where a key is in the first half of a block of places and the query in the second, for
+	// [N,N] 1 if the key is in the first half of a block of places and the query in the second, for
 	// blocks of 2, 4, .. places
 	var joins []torchpe.Tensor
 	for size := 1; size <= slices.Max(index); size *= 2 {
@@ -306,18 +307,18 @@ func inverseOf(s *torchpe.Scope, like torchpe.Tensor, index []int) func(m torchp
 	}
 }
 
-// Each layer has its own vectors. omega starts where softplus is 1, u and v as N(0, 1) (the code's
-// 0.02 has the same directions), W as N(0, 0.02^2). Keys after the query are masked; their bias is
-// 0. These are the forms of the published code.
+// Each layer has its own vectors. omega starts at softplus = 1, u and v as N(0, 1) (the code's 0.02
+// has the same directions), W as N(0, 0.02^2). Keys after the query are masked; their bias is 0.
+// These are the forms of the published code.
 var _ = Register(Scheme{Name: "grape-a", Extrapolates: Always, New: newGrapeA},
 	option("grape-a", "key", checkGrapeForm,
-		"what sets the penalty of grape-a: gates of the key, of the query, both, or all "+
+		"source of the penalty of grape-a: gates of the key, of the query, of both, or of all "+
 			"tokens on the path between them (path, or path:w for vectors of w numbers in each head)"),
 	option("grape-a-unit", "true", yesNo,
 		"whether the vectors of the gates of grape-a are divided by their lengths"))
 
-// grapeForm parses --grape-a: one of the gates, or path with the width w of p in each head, which is
-// 0 where it is that of the head.
+// grapeForm parses --grape-a: one of the gates, or path with the width w of p in each head, which
+// is 0 if it is the head width.
 func grapeForm(text string) (form string, width int, err error) {
 	form, given, ok := strings.Cut(text, ":")
 	if err := oneOf("key", "query", "both", "path")(form); err != nil {
@@ -328,7 +329,7 @@ func grapeForm(text string) (form string, width int, err error) {
 	}
 	width, err = strconv.Atoi(given)
 	if err != nil || form != "path" || width < 2 || width > 1<<16 || width%2 != 0 {
-		return "", 0, fmt.Errorf("%q: after path an even number from 2 to %d is its width", text, 1<<16)
+		return "", 0, fmt.Errorf("%q: the width after path is an even number from 2 to %d", text, 1<<16)
 	}
 	return form, width, nil
 }
@@ -348,7 +349,7 @@ func newGrapeA(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		return c.newGrapePath(ps, slopes, cmp.Or(width, dh))
 	}
 	omegas := ps.Add("pe.omega", true, torchpe.Constant(math.Log(math.E-1)), c.Layers, c.Heads)
-	var ofKey, ofQuery *torchpe.Param // [E,L,H,Dh]; nil where there is no such gate
+	var ofKey, ofQuery *torchpe.Param // [E,L,H,Dh]; nil if there is no such gate
 	if form != "query" {
 		ofKey = ps.Add("pe.u", true, torchpe.Normal(0, 1), c.Layers, c.Heads, dh)
 	}
@@ -388,15 +389,15 @@ func newGrapeA(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// newGrapePath returns the form that sums along paths. R_l turns dimensions c and c + w/2 of the
-// width w of p by -l radians; p_i itself is neither turned nor normalised, so that the bias of a path
-// depends on the places.
+// newGrapePath returns the form that sums along paths. R_l rotates dimensions c and c + w/2 of the
+// width w of p by -l radians; p_i itself is neither rotated nor normalised, so that the bias of a
+// path depends on the places.
 func (c Config) newGrapePath(ps *torchpe.ParamSet, slopes *torchpe.Param, width int) (Encoding, error) {
 	if width%2 != 0 {
 		return nil, c.oddHead()
 	}
 	if !c.yes("grape-a-unit") {
-		return nil, fmt.Errorf("grape-a: --grape-a-unit false is for gates; --grape-a path has none")
+		return nil, fmt.Errorf("grape-a: --grape-a-unit false is for gates, but --grape-a path has none")
 	}
 	weights := ps.Add("pe.weight", true, torchpe.Normal(0, 0.02), c.Layers, c.Heads*width, c.DModel)
 	return encoding{AtLogits, attentionWithMask(true), func(s *torchpe.Scope, at Positions) Hooks {
@@ -407,14 +408,14 @@ func (c Config) newGrapePath(ps *torchpe.ParamSet, slopes *torchpe.Param, width 
 		turn := rotation{angles.Cos(), angles.Sin().Neg()}
 		return logitHooks{change: func(a Attn, logits torchpe.Tensor) torchpe.Tensor {
 			p := headsOf(torchpe.Linear(a.X, w.Select(1, a.Layer), torchpe.Tensor{}), c.Heads)
-			eps := 1.1920929e-7 // of the dtype, as torch.nn.functional.rms_norm adds
+			eps := 1.1920929e-7 // of the dtype, as in torch.nn.functional.rms_norm
 			if p.DType() == torchpe.Float64 {
 				eps = 2.220446049250313e-16
 			}
 			normed := p.Div(p.Square().Mean(-1).Unsqueeze(-1).AddScalar(eps).Sqrt())
 			turned := turn.apply(normed, width, true)
 			steps := logSigmoid(torchpe.AttentionLogits(p, turned, 1/float64(width))).Mul(seen)
-			// The steps l = j+1..i are all of i's less those up to j.
+			// The steps l = j+1..i are all steps of i except those up to j.
 			bias := steps.SumKeep(4).Sub(order.sums(steps, 4)).Mul(seen)
 			return logits.Add(m.Mul(bias))
 		}}

@@ -10,7 +10,7 @@ import (
 	"torchpe/torchpe"
 )
 
-// window holds the extent of the grid that a table of offsets in two dimensions was built for.
+// window holds the size of the grid for which a table of two-dimensional offsets was built.
 type window struct{ rows, columns int }
 
 func windowOf(p Positions) window {
@@ -18,23 +18,23 @@ func windowOf(p Positions) window {
 	return window{rows, columns}
 }
 
-// offsets returns the number of different offsets between two cells.
+// offsets returns the number of distinct offsets between two cells.
 func (w window) offsets() int { return (2*w.rows - 1) * (2*w.columns - 1) }
 
-// row returns the number of the offset from key to query, counted row after row.
+// row returns the number of the offset from key to query, counted row by row.
 func (w window) row(query, key [2]int) int {
 	return (query[0]-key[0]+w.rows-1)*(2*w.columns-1) + query[1] - key[1] + w.columns - 1
 }
 
-// cells returns Cells, for the named scheme. It panics with an *Error where there are none.
+// cells returns Cells for the named scheme. It panics with an *Error if there are none.
 func (p Positions) cells(scheme string) [][2]int {
 	if p.Cells == nil {
-		panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("it needs tokens on a grid, and they lie on %v", p)})
+		panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("it needs tokens on a grid, but they lie on %v", p)})
 	}
 	return p.Cells
 }
 
-// check panics with an *Error where a token lies on no cell, or on one outside.
+// check panics with an *Error if a token has no cell, or one outside the grid.
 func (w window) check(scheme string, p Positions) {
 	for i, cell := range p.cells(scheme) {
 		if cell[0] < 0 || cell[0] >= w.rows || cell[1] < 0 || cell[1] >= w.columns {
@@ -44,8 +44,8 @@ func (w window) check(scheme string, p Positions) {
 	}
 }
 
-// gridNumbers starts tables of offsets as the published code of Swin does (which cuts the normal
-// off at 2, a hundred deviations away). The window of these papers is the whole grid here.
+// gridNumbers starts tables of offsets as in the published code of Swin (which truncates the normal
+// distribution at 2, a hundred standard deviations away). The window of these papers is the whole grid here.
 var gridNumbers = torchpe.Normal(0, 0.02)
 
 var _ = Register(Scheme{Name: "swin", Needs: NeedsGrid,
@@ -58,13 +58,13 @@ var _ = Register(Scheme{Name: "swin", Needs: NeedsGrid,
 		}}, nil
 	}})
 
-// The tasks of this program have no class token; --beit-class-token first takes the first place of
-// the line for one, whatever its cell. Its three rows follow those of offsets: class to patch,
+// The tasks of this program have no class token. --beit-class-token first uses the first place of
+// the line as one, regardless of its cell. Its three rows follow those of offsets: class to patch,
 // patch to class, class to itself.
 var _ = Register(Scheme{Name: "beit", Needs: NeedsGrid, New: newBEiT},
 	option("beit-shared", "true", yesNo, "one table of beit for all layers"),
 	option("beit-class-token", "none", oneOf("none", "first"),
-		"class token of beit, whose cell does not count: none, or the first token"))
+		"class token of beit, whose cell is ignored: none, or the first token"))
 
 func newBEiT(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	class := c.is("beit-class-token", "first")
@@ -113,21 +113,21 @@ func newBEiT(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// A network that was trained on another grid reads offsets as parts of that one, so that they
-// exceed 8 here. Cosines are made of q and k before the logits: q is divided by its length and
-// multiplied by exp(tau) over the scale of the logits. Layers have their own tau and network. tau
-// and the weights start as in the published code; b_1, which that code starts at zero (where ReLU
-// has its kink for an offset of zero), as in torch.nn.Linear. The keys of that code have no bias.
+// A network that was trained on another grid reads offsets relative to that grid, so that they can exceed 8
+// here. Cosines are computed from q and k before the logits: q is divided by its length and multiplied by
+// exp(tau) over the scale of the logits. Layers have their own tau and network. tau and the weights start as
+// in the published code; b_1, which that code starts at zero (where ReLU has its kink for an offset of
+// zero), as in torch.nn.Linear. The keys of that code have no bias.
 var _ = Register(Scheme{Name: "swin-v2", Needs: NeedsGrid, Extrapolates: Always, New: newSwinV2},
 	option("swin-v2-width", "512", whole(1, 1<<16), "width of the network of swin-v2"),
 	option("swin-v2-pretrained", "0", orWord(gridSize, "0"),
-		"grid RxC that the network of swin-v2 was trained on; 0 for the present one"))
+		"grid RxC on which the network of swin-v2 was trained; 0 for the current one"))
 
 func newSwinV2(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	w := windowOf(c.Positions)
 	trained, width := w, c.int("swin-v2-width")
 	if !c.is("swin-v2-pretrained", "0") {
-		trained.rows, trained.columns, _ = parseGrid(c.text("swin-v2-pretrained")) // which Build has checked
+		trained.rows, trained.columns, _ = parseGrid(c.text("swin-v2-pretrained")) // checked by Build
 	}
 	coordinates := ps.Add("pe.coordinates", false, computed(func(i int) float64 { // c
 		offset, steps := i/2/(2*w.columns-1)-w.rows+1, trained.rows-1
@@ -166,14 +166,13 @@ func (h swinV2Hooks) QKV(a Attn) (q, k, v torchpe.Tensor) {
 	return unit(a.Q).Mul(scale), unit(a.K), a.V
 }
 
-// unit returns vectors of the last axis divided by their lengths, or by 1e-12 where they are
-// shorter.
+// unit returns vectors of the last axis divided by their lengths, or by 1e-12 if they are shorter.
 func unit(x torchpe.Tensor) torchpe.Tensor {
 	return x.Div(x.Square().SumKeep(-1).Clamp(1e-24, math.MaxFloat32).Sqrt())
 }
 
 // In MeshGraphNets e_ij is the input of an edge's MLP, with j the edge's sender and i its receiver.
-// In attention every pair is an edge, and an edge has a logit. We read this as a weight for each
+// In attention every pair is an edge, and an edge has a logit. We read this as one weight for each
 // feature, head and block.
 var _ = Register(Scheme{Name: "edge-geometry", Needs: NeedsPoints, Extrapolates: Always,
 	New: func(c Config, ps *torchpe.ParamSet) (Encoding, error) {

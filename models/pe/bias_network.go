@@ -1,4 +1,4 @@
-// Logits of positions alone, of networks, and of a bias that a network adapts.
+// Logits from positions alone, biases from networks, and a bias that a network adapts.
 
 package pe
 
@@ -11,10 +11,9 @@ import (
 	"torchpe/torchpe"
 )
 
-// The positions' part is computed once, for all layers. The table starts as in BERT. A class
-// token's numbers are theta_1 = p_1 U_Q U_K p_1 for others to the class and theta_2 = p_0 U_Q U_K
-// p_0 for the class to all, and the n tokens have the rows from 1 on. The tasks of this program
-// have no class token.
+// The positions' part is computed once, for all layers. The table starts as in BERT. A class token has the
+// numbers theta_1 = p_1 U_Q U_K p_1 for others to the class and theta_2 = p_0 U_Q U_K p_0 for the class to
+// all, and the n tokens have the rows from 1 up. The tasks of this program have no class token.
 var _ = Register(Scheme{Name: "tupe", New: newTUPE},
 	option("tupe-projection", "normed", oneOf("plain", "normed"),
 		"how tupe projects positions: two matrices, or also a layer norm before and biases").inText("plain"),
@@ -22,9 +21,9 @@ var _ = Register(Scheme{Name: "tupe", New: newTUPE},
 		"relative part of tupe: none (TUPE-A), or number of buckets / largest distance as "+
 			"in 32/128 (TUPE-R)"),
 	option("tupe-class-token", "none", oneOf("none", "first"),
-		"which token of tupe is the class token, whose place does not matter"))
+		"class token of tupe, whose place is ignored"))
 
-// tupeRelative parses --tupe-buckets; there are no buckets for none.
+// tupeRelative parses --tupe-buckets; none means no buckets.
 func tupeRelative(text string) (b buckets, err error) {
 	if text == "none" {
 		return b, nil
@@ -58,13 +57,13 @@ func newTUPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}
 	b, err := tupeRelative(c.text("tupe-buckets"))
 	if b.number > 0 {
-		rows := b.number + int(oneIf(class)) // others to the class; the class to others has the bucket of no offset
+		rows := b.number + int(oneIf(class)) // others to the class; class to others: the bucket of no offset
 		relative = ps.Add("pe.relative", true, torchpe.Normal(0, 0.02), 1, rows, c.Heads)
 	}
 	bucket := func(i, j int) int {
 		switch {
 		case class && i == 0:
-			return b.number / 2 // of no pair of others
+			return b.number / 2 // not used by other pairs
 		case class && j == 0:
 			return b.number
 		}
@@ -98,7 +97,7 @@ func newTUPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 }
 
 // untied takes the scores [E,H,2+N,2+N] of the two rows for the class token and those of all
-// tokens, and puts the former's in the place of those with the class token.
+// tokens, and replaces the scores of pairs with the class token by the former.
 func untied(s *torchpe.Scope, scores torchpe.Tensor, p Positions) torchpe.Tensor {
 	toOthers := scores.Narrow(2, 0, 1).Narrow(3, 0, 1) // [E,H,1,1]
 	toClass := scores.Narrow(2, 1, 1).Narrow(3, 1, 1)
@@ -117,13 +116,13 @@ func untied(s *torchpe.Scope, scores torchpe.Tensor, p Positions) torchpe.Tensor
 
 // The slope of LeakyReLU below 0 is 0.01. Biases of keys after the query are those of the distance
 // 0. fire has the width of f, one network for each layer, and by default half the threshold, as in
-// the published code; kerple's numbers serve all layers. f starts as torch.nn.Linear does.
+// the published code; kerple's numbers are shared by all layers. f starts as torch.nn.Linear does.
 var _ = Register(Scheme{Name: "dape", Extrapolates: Always, New: newDAPE},
 	option("dape", "kerple", dapeBases,
 		"bias that dape adapts: alibi, kerple, fire, or fire:L with the initial threshold L"),
 	option("dape-width", "32", whole(1, 1<<16), "width of the network of dape"),
 	option("dape-kernel", "1", whole(1, 1<<12),
-		"keys beside each other that the network of dape reads, an odd number; "+
+		"adjacent keys that the network of dape reads, an odd number; "+
 			"1 for V1, more for V2"))
 
 const dapeSlope = 0.01
@@ -139,7 +138,7 @@ func dapeBases(v string) error {
 	return oneOf("alibi", "kerple", "fire", "fire:L")(v)
 }
 
-// dapeBase makes the encoding whose bias is adapted.
+// dapeBase builds the encoding whose bias is adapted.
 func dapeBase(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	name, threshold, ok := strings.Cut(c.text("dape"), ":")
 	if !ok {
@@ -165,7 +164,7 @@ func dapeBase(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 func newDAPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	width, kernel, h := c.int("dape-width"), c.int("dape-kernel"), c.Heads
 	if kernel%2 == 0 {
-		return nil, fmt.Errorf("dape: --dape-kernel %d is even; a key has as many on both sides", kernel)
+		return nil, fmt.Errorf("dape: --dape-kernel %d is even; it must have as many keys on both sides", kernel)
 	}
 	base, err := dapeBase(c, ps)
 	if err != nil {
@@ -184,7 +183,7 @@ func newDAPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		for layer := range c.Layers {
 			biases = append(biases, base.Begin(s, p).Logits(Attn{Layer: layer}, zeros))
 		}
-		var seen torchpe.Tensor // [N,N] 1 where the key is not after the query
+		var seen torchpe.Tensor // [N,N] 1 if the key is not after the query
 		var order order
 		if kernel > 1 {
 			seen = pairTensor(s, like, p.Index, func(i, j int) float64 { return oneIf(j <= i) })
@@ -203,7 +202,7 @@ func newDAPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// overKeys applies w [E,L,k,out,in] of a layer over k keys beside each other to x [E,B,in,N,N]:
+// overKeys applies w [E,L,k,out,in] of a layer over k adjacent keys to x [E,B,in,N,N]:
 // [E,B,out,N,N].
 func (l linearMap) overKeys(x torchpe.Tensor, layer int) (y torchpe.Tensor) {
 	w, b, shape := l.w.In(x.Scope()), l.b.In(x.Scope()), x.Shape()
@@ -224,14 +223,14 @@ func (l linearMap) overKeys(x torchpe.Tensor, layer int) (y torchpe.Tensor) {
 	return y.Reshape(e, samples, out, n, n).Add(b.Select(1, layer).Reshape(e, 1, out, 1, 1))
 }
 
-// Positions enter through the fixed column of each key. A public reimplementation reads each head's
-// queries by weights that the heads share, and starts tables as N(0, 1), as here; the factorised
-// ones start so that their product has that deviation.
+// Positions enter through the fixed column of each key. As in a public reimplementation, shared
+// weights map each head's queries, and tables start as N(0, 1); the factorised ones start so that
+// their product has this standard deviation.
 //
-// The factorised dense form multiplies two tilings of short vectors. In column j it takes p =
-// floor(j/b) and r = j mod b, so that all columns differ, as the paper wants of the two tilings
-// together. The tiled form takes p = j mod a and r = j mod b: each vector "simply duplicated", as
-// the paper has it and that reimplementation does; columns then repeat after the least common
+// The factorised dense form multiplies two tilings of short vectors. In column j it uses p =
+// floor(j/b) and r = j mod b, so that all columns differ, as the paper asks of the two tilings
+// together. The tiled form uses p = j mod a and r = j mod b: each vector is "simply duplicated", as
+// in the paper's words and that reimplementation; columns then repeat after the least common
 // multiple of a and b.
 var _ = Register(Scheme{Name: "synthesizer", New: newSynthesizer},
 	option("synthesizer", "dense", parsed(synthesizerForms),
@@ -245,8 +244,8 @@ var _ = Register(Scheme{Name: "synthesizer", New: newSynthesizer},
 	option("synthesizer-width", "32", whole(1, 1<<16),
 		"hidden units of synthesizer's network, or the rank k of its factorised matrix"))
 
-// synthesizerForm names a form, and the length a of the first vector of those that are factorised
-// dense, 0 for the default.
+// synthesizerForm names a form and, for the factorised dense ones, the length a of the first
+// vector, 0 for the default.
 type synthesizerForm struct {
 	name string
 	a    int
@@ -259,8 +258,8 @@ func synthesizerForms(text string) (f synthesizerForm, err error) {
 	if given {
 		if f.a, err = strconv.Atoi(length); err != nil || f.a < 1 ||
 			!strings.HasPrefix(name, "factorised-dense") {
-			return f, fmt.Errorf("%q: a whole number from 1 follows factorised-dense: "+
-				"or factorised-dense-tiled: alone", text)
+			return f, fmt.Errorf("%q: only a whole number from 1 may follow factorised-dense: "+
+				"or factorised-dense-tiled:", text)
 		}
 	}
 	return f, oneOf("dense", "random", "factorised", "factorised-dense", "factorised-dense-tiled")(name)
@@ -272,7 +271,7 @@ func newSynthesizer(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		return nil, err
 	}
 	n, width := c.Positions.Tokens(), c.int("synthesizer-width")
-	// G networks that read I numbers
+	// G networks, each with I inputs
 	queries, networks, reads := c.is("synthesizer-input", "query"), c.Heads, c.DModel
 	if queries {
 		networks, reads = 1, c.HeadWidth()
@@ -304,7 +303,7 @@ func newSynthesizer(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 			ofFirst = func(j int) int { return j / (n / a) }
 		}
 		begin = func(_ *torchpe.Scope, index []int) func(Attn, torchpe.Tensor) torchpe.Tensor {
-			var ofA, ofB []int // the entries of both vectors whose product is a token's column
+			var ofA, ofB []int // indexes into both vectors; the product is a token's column
 			for _, j := range index {
 				ofA, ofB = append(ofA, ofFirst(j)), append(ofB, j%(n/a))
 			}
@@ -338,14 +337,14 @@ func newSynthesizer(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// inPlaceOfLogits returns tables [E,L,H,N,N] in place of logits.
+// inPlaceOfLogits returns a function that replaces logits by tables [E,L,H,N,N].
 func inPlaceOfLogits(tables torchpe.Tensor) func(a Attn, logits torchpe.Tensor) torchpe.Tensor {
 	return func(a Attn, logits torchpe.Tensor) torchpe.Tensor {
 		return layerOf(tables, a.Layer).Expand(logits.Shape()...)
 	}
 }
 
-// factorOf returns a, where a b = n: by default the largest divisor up to the root.
+// factorOf returns a with a b = n: by default the largest divisor up to the square root.
 func factorOf(n, a int) (int, error) {
 	if a > 0 && n%a != 0 {
 		return 0, fmt.Errorf("synthesizer: --synthesizer factorised-dense:%d: %d does not divide "+
@@ -357,8 +356,8 @@ func factorOf(n, a int) (int, error) {
 	return a, nil
 }
 
-// read returns W x_i + b of each network [E,B,G,N,O], for W [E,L,G,O,D]; or W q_i + b of each head,
-// where W is that of one network.
+// read returns W x_i + b of each network [E,B,G,N,O], for W [E,L,G,O,D], or W q_i + b of each head,
+// for the W of a single network.
 func (l linearMap) read(a Attn, queries bool) torchpe.Tensor {
 	s := a.X.Scope()
 	if queries {

@@ -1,4 +1,4 @@
-// Biases that depend on the offset of two tokens alone, and on trained numbers.
+// Biases that depend only on the offset of two tokens and on trained numbers.
 
 package pe
 
@@ -13,10 +13,10 @@ import (
 
 var _ = Register(Scheme{Name: "alibi", Extrapolates: Always, New: newALiBi},
 	option("alibi", "causal", oneOf("causal", "symmetric", "sided", "euclidean"),
-		"distance of alibi: causal, the same both ways, half a step less for keys before "+
+		"distance of alibi: causal, the same in both directions, half a step less for keys before "+
 			"the query, or that of the tokens' coordinates (on a grid those of cells)"),
 	option("alibi-scaled", "false", yesNo,
-		"whether the bias of alibi is divided by sqrt(Dh) as the logits are"))
+		"whether the bias of alibi is divided by sqrt(Dh) like the logits"))
 
 func newALiBi(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	slopes, form, scale := addSlopes(c, ps), c.text("alibi"), 1.0
@@ -49,9 +49,9 @@ func euclidean(x, y []float64) float64 {
 	return math.Sqrt(squares)
 }
 
-// addSlopes adds m_h for each head, which are not trained: 2^(-8h/H), and for H that is no power of
-// 2 those of the power below, followed by every second one of the power above, as in the authors'
-// code.
+// addSlopes adds the slope m_h of each head, which is not trained: 2^(-8h/H), or if H is not a
+// power of 2, those of the power below, followed by every second one of the power above, as in the
+// authors' code.
 func addSlopes(c Config, ps *torchpe.ParamSet) *torchpe.Param {
 	return ps.Add("pe.slopes", false, copied(alibiSlopes(c.Heads)), c.Heads)
 }
@@ -70,17 +70,17 @@ func alibiSlopes(heads int) []float64 {
 }
 
 // Layers share a and p. As in the published code they start as U(0, 1) and U(0, 2), and the kernel
-// takes at least 0.01 (and a power of at most 2), with the gradient of the number itself. Models of
-// the paper are causal, though the kernels are symmetric.
+// clamps them to at least 0.01 (and a power to at most 2), with the gradient of the unclamped
+// number. Models of the paper are causal, though the kernels are symmetric.
 var _ = Register(Scheme{Name: "kerple", Extrapolates: Always, New: newKERPLE},
 	option("kerple", "log", oneOf("log", "power"),
 		"kernel of kerple: p log(1 + a d) or a d^p of the distance d"),
 	direction("kerple", "causal"),
 	option("kerple-trained", "ap", oneOf("ap", "a", "p"),
-		"numbers of the kernel of kerple that are trained; the other is 1").later(),
+		"trained numbers of the kernel of kerple; the other is 1").later(),
 	option("kerple-weights", "none", oneOf("none", "ap", "a", "p"),
 		"trained numbers of a second kernel of kerple, exp(-a d^p), which multiplies the "+
-			"logits; none for no such kernel").later())
+			"logits; none: no such kernel").later())
 
 // kernelNumbers are the trained numbers [E,H] of a kernel; nil stands for 1.
 type kernelNumbers struct{ a, p *torchpe.Param }
@@ -127,8 +127,8 @@ func (k kernelNumbers) logs(s *torchpe.Scope, index []int, distance func(i, j in
 	return times(factor, times(inner, pairTensor(s, like, index, distance)).Log1p())
 }
 
-// powers returns a d^p of all pairs [E,1,H,N,N]: d^p as exp(p log d), which has a gradient at d = 0
-// too, and is put to zero there.
+// powers returns a d^p of all pairs [E,1,H,N,N]. It computes d^p as exp(p log d), which has a
+// gradient at d = 0 too, and sets it to zero there.
 func (k kernelNumbers) powers(s *torchpe.Scope, index []int, distance func(i, j int) float64) torchpe.Tensor {
 	power, factor := clampThrough(s, k.p, 2), clampThrough(s, k.a, math.MaxFloat32)
 	like := power
@@ -141,7 +141,7 @@ func (k kernelNumbers) powers(s *torchpe.Scope, index []int, distance func(i, j 
 }
 
 // clampThrough returns a trained number [E,1,H,1,1] clamped to [0.01, high], with the gradient of
-// the unclamped one (straight-through). It returns the zero Tensor for none.
+// the unclamped one (straight-through). It returns the zero Tensor for nil.
 func clampThrough(s *torchpe.Scope, x *torchpe.Param, high float64) torchpe.Tensor {
 	if x == nil {
 		return torchpe.Tensor{}
@@ -158,12 +158,12 @@ func times(factor, x torchpe.Tensor) torchpe.Tensor {
 	return factor.Mul(x)
 }
 
-// The width of the sinusoids, 128 in the paper, is independent of the model's.
+// The width of the sinusoids, 128 in the paper, is independent of the model width.
 var _ = Register(Scheme{Name: "sandwich", Extrapolates: Always, New: newSandwich},
 	direction("sandwich", "causal"),
 	option("sandwich-width", "128", whole(2, 1<<20), "width d of the sinusoids of sandwich, an even number"),
 	option("sandwich-first", "0", oneOf("0", "1"),
-		"the first m of sandwich; with 1, d/2 is subtracted, as in NeMo"))
+		"first m of sandwich; with 1, d/2 is subtracted, as in NeMo"))
 
 func newSandwich(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	width, first := c.int("sandwich-width"), c.int("sandwich-first")
@@ -198,8 +198,8 @@ func farthest(p Positions) (most int) {
 	return most
 }
 
-// The query's place is counted from 0. In both directions a key after the query gets the mirrored
-// value. The published initial c is 0.1 and m is 1.
+// The query's place is counted from 0. In the bidirectional form a key after the query gets the
+// mirrored value. The published initial c is 0.1 and m is 1.
 var _ = Register(Scheme{Name: "fire", Extrapolates: Always,
 	New: func(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		return newFIRE(c, ps, c.is("fire-direction", "causal"), fireForm{}), nil
@@ -207,13 +207,13 @@ var _ = Register(Scheme{Name: "fire", Extrapolates: Always,
 	direction("fire", "causal"),
 	option("fire-width", "32", whole(1, 1<<16), "width of the network of fire"),
 	option("fire-threshold", "512", fireThreshold,
-		"initial threshold L_0 of fire: queries at smaller places are normalised alike"),
+		"initial threshold L_0 of fire: all queries at smaller places have the same normalisation"),
 	option("fire-shared", "false", yesNo, "one network of fire for all layers"))
 
 // fireThreshold checks an initial threshold.
 var fireThreshold = number(1, 1<<40)
 
-// fireForm says what dape changes: LeakyReLU of this slope below 0, and keys after the query at the
+// fireForm holds what dape changes: the slope of LeakyReLU below 0, and keys after the query at the
 // distance 0.
 type fireForm struct {
 	slope float64
@@ -241,13 +241,13 @@ func newFIRE(c Config, ps *torchpe.ParamSet, causal bool, form fireForm) Encodin
 			}
 			return float64(i - j)
 		})
-		x := psi(distances).Div(whole).Reshape(e*t, n*n, 1) // each network is a member
+		x := psi(distances).Div(whole).Reshape(e*t, n*n, 1) // each network acts as a member
 		y := out.ofEach(leakyReLU(in.ofEach(x), form.slope))
 		return layerBias(y.Transpose(1, 2).Contiguous().Reshape(e, t, y.Size(2), n, n))
 	}}
 }
 
-// leakyReLU returns x where it is positive, else slope x.
+// leakyReLU returns x if it is positive, else slope x.
 func leakyReLU(x torchpe.Tensor, slope float64) torchpe.Tensor {
 	if slope == 0 {
 		return x.ReLU()
@@ -259,7 +259,7 @@ func leakyReLU(x torchpe.Tensor, slope float64) torchpe.Tensor {
 type linearMap struct{ w, b *torchpe.Param }
 
 // newLinearMap declares the weight [shape,in] and bias [shape] of a linear map, which start as in
-// torch.nn.Linear. The outputs are the last axis of shape.
+// torch.nn.Linear. The last axis of shape is the outputs.
 func newLinearMap(ps *torchpe.ParamSet, name string, in int, shape ...int) (l linearMap) {
 	l.w = ps.Add(name+"weight", true, torchpe.FanIn(in), append(slices.Clone(shape), in)...)
 	l.b = ps.Add(name+"bias", true, torchpe.FanIn(in), shape...)
@@ -271,19 +271,19 @@ func (l linearMap) of(x torchpe.Tensor) torchpe.Tensor {
 	return torchpe.Linear(x, l.w.In(s), l.b.In(s))
 }
 
-// ofEach applies maps [E,T,out,in] to x [E T,..,in]: the maps of a layer act as those of a member.
+// ofEach applies maps [E,T,out,in] to x [E T,..,in], treating the T maps like members.
 func (l linearMap) ofEach(x torchpe.Tensor) torchpe.Tensor {
 	s, shape := x.Scope(), l.w.Shape
 	each := shape[0] * shape[1]
 	return torchpe.Linear(x, l.w.In(s).Reshape(each, shape[2], shape[3]), l.b.In(s).Reshape(each, shape[2]))
 }
 
-// Kernels start broad and at different offsets; the published code leaves the start to its caller.
-// In a stack such as learn+tisa it supplements position embeddings (the paper's case a).
+// Kernels start broad and at different offsets; the published code leaves the initial values to its
+// caller. In a stack such as learn+tisa it supplements position embeddings (the paper's case a).
 var _ = Register(Scheme{Name: "tisa", Extrapolates: Always, New: newTISA},
 	option("tisa-kernels", "5", whole(1, 1<<16), "number S of kernels of tisa for each head and layer"),
 	option("tisa-offset", "j-i", oneOf("j-i", "i-j-1"),
-		"offset that the kernels of tisa see: from query to key, or that of the "+
+		"offset that the kernels of tisa use: from query to key, or that of the "+
 			"published code"))
 
 func newTISA(c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -305,8 +305,8 @@ func newTISA(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// offsetBias adds a function of offsets [R,1], which returns [E,T,R,H]. It is called once, with all
-// whole numbers from the smallest offset that occurs (or 0) to the largest.
+// offsetBias adds a function of offsets [R,1], which returns [E,T,R,H]. The function is called
+// once, with all integers from the smallest offset that occurs (or 0) to the largest.
 func offsetBias(s *torchpe.Scope, like torchpe.Tensor, p Positions, offset func(i, j int) int,
 	of func(offsets torchpe.Tensor) torchpe.Tensor) Hooks {
 	rows, least, most := pairs(p.Index, offset), 0, 0
@@ -323,12 +323,12 @@ func offsetBias(s *torchpe.Scope, like torchpe.Tensor, p Positions, offset func(
 	return layerBias(biasOf(s, of(numbers(s, like, all, len(all), 1)), rows, p.Tokens()))
 }
 
-// CrossFormer has offsets in two dimensions, ReLU and layer norms, without numbers to compare with;
-// x-transformers' norm is left out too. One network serves all layers, as there.
+// CrossFormer has two-dimensional offsets, ReLU and layer norms, without numbers to compare with;
+// the norm of x-transformers is omitted too. One network is shared by all layers, as there.
 var _ = Register(Scheme{Name: "dynamic-bias", Extrapolates: Always, New: newDynamicBias},
 	direction("dynamic-bias", "bidirectional"),
 	option("dynamic-bias-offsets", "linear", oneOf("linear", "log"),
-		"what the network of dynamic-bias reads: the offset r, or sign(r) ln(|r| + 1)"),
+		"input of the network of dynamic-bias: the offset r, or sign(r) ln(|r| + 1)"),
 	option("dynamic-bias-width", "16", whole(1, 1<<16), "width of the network of dynamic-bias"),
 	option("dynamic-bias-depth", "2", whole(1, 64), "hidden layers of the network of dynamic-bias"))
 
@@ -359,16 +359,16 @@ func newDynamicBias(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// T5's initial queries are smaller by sqrt(Dh), so its code does not divide the logits. Here projections
-// start as for other schemes.
+// T5's initial queries are smaller by sqrt(Dh), so its code does not divide the logits. Here
+// projections start as for other schemes.
 var _ = Register(Scheme{Name: "t5", Extrapolates: Always, New: newT5},
 	option("t5-direction", "bidirectional", oneOf("bidirectional", "causal"),
-		"buckets of t5 for keys on both sides (encoder), or before the query only (decoder)"),
+		"buckets of t5 for keys on both sides (encoder), or only before the query (decoder)"),
 	option("t5-buckets", "32", whole(2, 1<<20), "number of buckets of offsets of t5"),
 	option("t5-max-distance", "128", whole(2, 1<<30),
-		"distance from which on all offsets share the last bucket of t5"),
+		"distance from which all offsets share the last bucket of t5"),
 	option("t5-logit-scale", "sqrt", oneOf("sqrt", "none"),
-		"whether t5 divides q k by sqrt(Dh), which its own code leaves to smaller "+
+		"whether t5 divides q k by sqrt(Dh), which its own code replaces by smaller "+
 			"initial queries"))
 
 func newT5(c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -388,12 +388,12 @@ func newT5(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// It starts as in Swin. The notes' formula divides B by sqrt(Dh), their code and Swin's do not.
+// It starts as in Swin. The formula of the notes divides B by sqrt(Dh); their code and Swin's do not.
 var _ = Register(Scheme{Name: "relative-bias", New: newRelativeBias},
 	option("relative-bias", "offset", oneOf("offset", "full"),
 		"one number for each offset i-j, or for each pair of places"),
 	option("relative-bias-scaled", "true", yesNo,
-		"whether the bias of relative-bias is divided by sqrt(Dh) as the logits are"))
+		"whether the bias of relative-bias is divided by sqrt(Dh) like the logits"))
 
 func newRelativeBias(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	tokens := c.Positions.Tokens()
@@ -419,29 +419,28 @@ func newRelativeBias(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 
 // buckets sort offsets by size.
 type buckets struct {
-	number, most  int // of buckets; the largest distance that is told apart
+	number, most  int // number of buckets, and the largest distance that is distinguished
 	bidirectional bool
 }
 
-// check returns an error where there are too few buckets for the direction, or for the largest
-// distance.
+// check returns an error if there are too few buckets for the direction, or for the largest distance.
 func (b buckets) check() error {
 	least := 2
 	if b.bidirectional {
 		least = 4
 	}
 	if b.number < least || b.bidirectional && b.number%2 != 0 {
-		return fmt.Errorf("%d buckets: take at least %d, and an even number for both directions",
+		return fmt.Errorf("%d buckets: give at least %d, and an even number for both directions",
 			b.number, least)
 	}
 	if _, exact := b.side(); b.most <= exact {
 		return fmt.Errorf("the largest distance %d is within the %d that have a bucket each: "+
-			"take a larger one, or fewer buckets than %d", b.most, exact, b.number)
+			"give a larger one, or fewer buckets than %d", b.most, exact, b.number)
 	}
 	return nil
 }
 
-// side returns the number of buckets for each direction and how many of them hold one offset.
+// side returns the number of buckets for each direction and how many of them hold a single offset.
 func (b buckets) side() (half, exact int) {
 	half = b.number
 	if b.bidirectional {

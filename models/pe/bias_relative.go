@@ -1,4 +1,4 @@
-// Logits of queries and keys with vectors of relative positions.
+// Logits from queries and keys with vectors of relative positions.
 
 package pe
 
@@ -12,18 +12,18 @@ import (
 	"torchpe/torchpe"
 )
 
-// The published code of the paper means the skewed reading of Music Transformer, causal and without
-// an output projection. Tables are shared by the heads and own to each layer.
+// The published code of the paper uses the skewed reading of Music Transformer, causal and without
+// an output projection. Heads share a table; each layer has its own.
 var _ = Register(Scheme{Name: "relative", New: newRelative,
 	Extrapolates: func(o Options) bool { return o["relative"] == "shaw" }},
 	option("relative", "skew", oneOf("shaw", "skew"),
 		"reading of relative: bidirectional and clipped, or skewed and causal without "+
 			"output projection").inText("shaw"),
-	option("relative-clip", "16", whole(1, 1<<20), "largest offset that --relative shaw tells apart"),
+	option("relative-clip", "16", whole(1, 1<<20), "largest offset that --relative shaw distinguishes"),
 	option("relative-values", "false", yesNo, "with --relative shaw: offsets also act on the values"),
 	attentionInit)
 
-// clipped returns the row of the offset j-i from query to key, of 2k+1.
+// clipped returns the row, of 2k+1, of the offset j-i from query to key.
 func clipped(clip int) func(i, j int) int {
 	return func(i, j int) int { return max(-clip, min(clip, j-i)) + clip }
 }
@@ -64,8 +64,8 @@ func newRelative(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// keyBias adds the products of queries and vectors keys [E,L,R,Dh]; index [N,N] has the row for query i
-// and key j.
+// keyBias adds the products of queries and vectors keys [E,L,R,Dh]; index [N,N] is the row for
+// query i and key j.
 func keyBias(keys, index torchpe.Tensor) biasHooks {
 	return biasHooks{bias: func(a Attn) torchpe.Tensor {
 		byRow := torchpe.Linear(a.Q, keys.Select(1, a.Layer).MulScalar(a.Scale), torchpe.Tensor{}) // [E,B,H,N,R]
@@ -73,11 +73,11 @@ func keyBias(keys, index torchpe.Tensor) biasHooks {
 	}}
 }
 
-// relativeHooks add vectors of the offsets to the values, too.
+// relativeHooks also add vectors of the offsets to the values.
 type relativeHooks struct {
 	biasHooks
 	values  torchpe.Tensor // [E,L,R,Dh]
-	buckets torchpe.Tensor // [N,N,R] the row for query i and key j as one-hot
+	buckets torchpe.Tensor // [N,N,R] row for query i and key j as one-hot
 }
 
 func (h *relativeHooks) Output(a Attn, weights, out torchpe.Tensor) torchpe.Tensor {
@@ -90,10 +90,10 @@ func (h *relativeHooks) Output(a Attn, weights, out torchpe.Tensor) torchpe.Tens
 		torchpe.Tensor{}))
 }
 
-// The published code starts the table at 0, which is N(0, 0.02^2) here.
+// The published code starts the table at 0; here it starts as N(0, 0.02^2).
 var _ = Register(Scheme{Name: "erpe", New: newERPE},
 	option("erpe-scale", "model", oneOf("model", "head"),
-		"whether erpe divides q k by sqrt(D) as the published code, or by sqrt(Dh)"))
+		"whether erpe divides q k by sqrt(D) as the published code does, or by sqrt(Dh)"))
 
 func newERPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	tokens, attention := c.Positions.Tokens(), PlainAttention
@@ -119,12 +119,12 @@ type outputHooks struct {
 
 func (h outputHooks) Output(a Attn, _, out torchpe.Tensor) torchpe.Tensor { return h.change(a, out) }
 
-// Method 1 is blind to direction. The table is shared by heads and own to each layer. Methods 1 to
-// 3 start as in the tutorial's code, method 4 as relative does. Method 3 needs a tensor
-// [E,B,H,N,N,Dh]: they cannot be factored.
+// Method 1 ignores direction. Heads share a table; each layer has its own. Methods 1 to 3 start as
+// in the tutorial's code, method 4 as relative does. Method 3 needs a tensor [E,B,H,N,N,Dh]: it
+// cannot be factored.
 var _ = Register(Scheme{Name: "huang", Extrapolates: Always, New: newHuang},
 	option("huang-method", "4", oneOf("1", "2", "3", "4"), "which of the methods of Huang et al. 2020"),
-	option("huang-clip", "16", whole(1, 1<<20), "largest offset that huang tells apart"))
+	option("huang-clip", "16", whole(1, 1<<20), "largest offset that huang distinguishes"))
 
 func newHuang(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	method, clip, dh := c.text("huang-method"), c.int("huang-clip"), c.HeadWidth()
@@ -144,7 +144,7 @@ func newHuang(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		switch method {
 		case "3":
 			rows := table.IndexSelect(2, indexTensor(s, table.Device(), index, n*n)) // [E,L,N*N,Dh]
-			// less one: what is added to the plain product
+			// minus one: the addend of the plain product
 			factors := rows.AddScalar(-1).Reshape(c.Members, c.Layers, 1, n, n, dh)
 			return logitHooks{change: func(a Attn, logits torchpe.Tensor) torchpe.Tensor {
 				weighed := a.Q.Unsqueeze(4).Mul(layerOf(factors, a.Layer)) // [E,B,H,N,N,Dh]
@@ -166,15 +166,15 @@ func newHuang(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// The signs of the sines distinguish left from right. u and v are trained for each head and layer, and
-// start as Xavier's, as in the published code.
+// The signs of the sines distinguish left from right. u and v are trained for each head and layer,
+// with the Xavier start of the published code.
 var _ = Register(Scheme{Name: "tener", MinHeadWidth: 2, Extrapolates: Always, New: newTENER},
 	option("tener-offset", "i-j", oneOf("i-j", "j-i"),
-		"offset whose sinusoids tener looks up: from key to query, or from query to key as "+
+		"offset of the sinusoids of tener: from key to query, or from query to key as "+
 			"in its code"),
 	option("tener-frequencies", "paper", oneOf("paper", "code"),
-		"sinusoids of tener: sines and cosines in turn, or as in its code"),
-	option("tener-key-term", "false", yesNo, "the further term k_j P_{i-j} of tener's code"),
+		"sinusoids of tener: sines and cosines alternating, or as in its code"),
+	option("tener-key-term", "false", yesNo, "whether to add the term k_j P_{i-j} of tener's code"),
 	option("tener-scaled", "false", yesNo, "whether tener divides its logits by sqrt(Dh)"))
 
 func newTENER(c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -188,7 +188,7 @@ func newTENER(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		return nil, fmt.Errorf("tener: the head width %d = %d/%d is less than 4, "+
 			"which --tener-frequencies code divides by Dh/2-1", dh, c.DModel, c.Heads)
 	}
-	sinusoids := ps.Add("pe.sinusoids", false, computed(func(i int) float64 { // of offsets from -(N-1) on
+	sinusoids := ps.Add("pe.sinusoids", false, computed(func(i int) float64 { // of offsets from -(N-1) up
 		offset, d := float64(i/dh-(n-1)), i%dh
 		pair, cosine, rate := d/2, d%2 == 1, -2/float64(dh)
 		if inCode {
@@ -233,22 +233,23 @@ func newTENER(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 }
 
 // u and v are shared by layers as in the published code. The paper is causal, where i-j >= 0. The
-// segment memory of the paper is no encoding: to attend to m tokens before is to have them.
+// segment memory of the paper is not part of the encoding: attending to m earlier tokens amounts to
+// having them in the input.
 var _ = Register(Scheme{Name: "transformer-xl", New: newTransformerXL,
 	Extrapolates: func(o Options) bool {
 		return o["xl-table"] == "sinusoid" && o["xl-keys"] == "mapped"
 	}},
 	option("xl-direction", "causal", oneOf("causal", "bidirectional", "mirrored"),
-		"whether tokens of transformer-xl see only those before them; mirrored is both "+
-			"ways with distances j-i for i-j"),
+		"whether tokens of transformer-xl see only those before them; mirrored is in both "+
+			"directions, with distances j-i for i-j"),
 	option("xl-table", "sinusoid", oneOf("sinusoid", "learned"),
 		"vectors of distances of transformer-xl before they are mapped"),
 	option("xl-keys", "mapped", oneOf("mapped", "free"),
 		"keys of distances of transformer-xl: mapped from one table, or trained for each "+
-			"head and layer with a number each"),
+			"head and layer, with one number each"),
 	option("xl-scaled", "true", yesNo, "whether transformer-xl divides its logits by sqrt(Dh)"))
 
-// xlStart draws the starts as the published code does.
+// xlStart draws initial values as in the published code.
 var xlStart = torchpe.Normal(0, 0.02)
 
 func newTransformerXL(c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -313,8 +314,8 @@ func (c Config) newFreeXL(ps *torchpe.ParamSet, attention Attention, rows int,
 	}}
 }
 
-// xlSum returns the bias of u [E,1,H,1,Dh] and of the products by distance [E,B,H,N,R]. index [N,N] has
-// the distance of each pair, a place in R.
+// xlSum returns the bias of u [E,1,H,1,Dh] and of the products by distance [E,B,H,N,R]. index [N,N]
+// is the distance of each pair as an index into R.
 func xlSum(a Attn, u, byDistance, index torchpe.Tensor) torchpe.Tensor {
 	content := a.K.Mul(u).Sum(-1).Unsqueeze(3) // u k_j [E,B,H,1,N]
 	return gatherPairs(byDistance, index).Add(content).MulScalar(a.Scale)
@@ -334,8 +335,8 @@ func addMappedXL(c Config, ps *torchpe.ParamSet) (x mappedXL) {
 	return x
 }
 
-// hooks returns those for a table [E,R,D], or one for each sample [E,B,R,D], whose row for query i
-// and key j index [N,N] names.
+// hooks returns the hooks for a table [E,R,D], or one for each sample [E,B,R,D]. index [N,N] is its
+// row for query i and key j.
 func (x mappedXL) hooks(s *torchpe.Scope, table, index torchpe.Tensor) Hooks {
 	wide, shape := x.u.In(s).Unsqueeze(1).Unsqueeze(3), table.Shape()
 	d := shape[len(shape)-1]
@@ -354,11 +355,10 @@ func (x mappedXL) hooks(s *torchpe.Scope, table, index torchpe.Tensor) Hooks {
 	}}
 }
 
-// The table is shared by layers, which have their own W; with one of the two terms the divisor is
-// sqrt(2 Dh).
+// Layers share the table and have their own W; with one of the two terms the divisor is sqrt(2 Dh).
 var _ = Register(Scheme{Name: "deberta", Extrapolates: Always, New: newDeBERTa},
 	option("deberta-offsets", "512", parsed(debertaOffsets),
-		"offsets that deberta tells apart: all up to a number K, or buckets / largest "+
+		"offsets that deberta distinguishes: all up to a number K, or buckets / largest "+
 			"offset as in 256/512 for logarithmic ones"),
 	option("deberta-terms", "both", oneOf("both", "c2p", "p2c"),
 		"terms of deberta: content to position, position to content, or both"),
@@ -366,8 +366,8 @@ var _ = Register(Scheme{Name: "deberta", Extrapolates: Always, New: newDeBERTa},
 		"projections of the relative positions of deberta to queries and keys: their own, "+
 			"or the layer's"))
 
-// debertaSpan holds offsets or buckets on each side, and the largest offset that buckets tell
-// apart; 0 without.
+// debertaSpan holds the number of offsets or buckets on each side, and the largest offset that
+// buckets distinguish, 0 without buckets.
 type debertaSpan struct{ span, most int }
 
 // debertaOffsets parses --deberta-offsets.
@@ -381,7 +381,7 @@ func debertaOffsets(text string) (b debertaSpan, err error) {
 	case err != nil || b.span < 1 || b.span > 1<<20 || b.most < 0 || b.most > 1<<30:
 		return b, fmt.Errorf("%q is neither a whole number from 1 to %d nor two as in 256/512", text, 1<<20)
 	case bucketed && (b.span < 4 || b.most-1 <= b.span/2):
-		return b, fmt.Errorf("%q: take at least 4 buckets, and a largest offset above half "+
+		return b, fmt.Errorf("%q: give at least 4 buckets, and a largest offset above half "+
 			"their number plus 1", text)
 	}
 	return b, nil
@@ -396,8 +396,8 @@ func (b debertaSpan) row(i, j int) int {
 	return max(0, min(2*b.span-1, offset+b.span))
 }
 
-// debertaBucket returns the bucket of an offset: itself up to half the number of buckets, then
-// logarithms, rounded as the float32 of the published code are; offsets from most on are most-1.
+// debertaBucket returns the bucket of an offset: the offset itself up to half the number of buckets, then
+// logarithmic, rounded in float32 like the published code; offsets from most up are most-1.
 func debertaBucket(offset, number, most int) int {
 	middle := number / 2
 	size := max(offset, -offset)
@@ -438,7 +438,7 @@ func newDeBERTa(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}
 	attention := attentionWithScale(1 / math.Sqrt(products*float64(c.HeadWidth())))
 	return encoding{AtLogits, attention, func(s *torchpe.Scope, p Positions) Hooks {
-		// The rows between the least and the largest that occur: only these are projected.
+		// Only the rows between the smallest and the largest index that occur are projected.
 		places := pairs(p.Index, offsets.row)
 		first, last := slices.Min(places), slices.Max(places)
 		for i := range places {

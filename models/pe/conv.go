@@ -12,11 +12,11 @@ import (
 )
 
 // Tap t sees the place t - floor(k/2) from its own, which is padding of k/2 with the last frame
-// dropped where k is even. Places that have no token count as zeros; taps beyond the tokens are not
+// dropped if k is even. Places without a token count as zeros; taps beyond the tokens are not
 // computed. V starts as N(0, 4/(k D)) and gain as |V|, as in fairseq; b, which fairseq starts at
 // zero, as in torch.nn.Conv1d. There is no layer norm after the sum, as the block has its own.
 var _ = Register(Scheme{Name: "conv-pos", Extrapolates: Always, New: newConv},
-	option("conv-kernel", "128", whole(1, 1<<12), "places that the convolution of conv-pos sees"),
+	option("conv-kernel", "128", whole(1, 1<<12), "width of the convolution of conv-pos, in places"),
 	option("conv-groups", "0", whole(0, 1<<12),
 		"groups of the convolution of conv-pos, a divisor of d_model; 0 for the largest "+
 			"divisor of it and 16"))
@@ -30,7 +30,7 @@ func newConv(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	if d%groups != 0 {
 		return nil, fmt.Errorf("conv-pos: --conv-groups %d does not divide d_model %d", groups, d)
 	}
-	norms := make([][]float64, c.Members) // of V, for gain, which is drawn after V
+	norms := make([][]float64, c.Members) // norms of V for gain, which is initialised after V
 	draw := func(member int, rng *rand.Rand, out []float64) {
 		torchpe.Normal(0, math.Sqrt(4/float64(k*d)))(member, rng, out)
 		norm := make([]float64, k)
@@ -78,7 +78,7 @@ func (h *convHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
 	}
 	w, shape := h.w.Shape(), x.Shape()
 	// One matrix from all tokens to all tokens, or a gather of the tokens that the taps see in each
-	// sample: the smaller of the two is made.
+	// sample, whichever is smaller.
 	convolve := h.bySeen
 	if samples, n := shape[1], shape[2]; w[3]*n < samples*w[2] {
 		convolve = h.byMatrix
@@ -86,7 +86,7 @@ func (h *convHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
 	return x.Add(convolve(x).Add(h.bias).GELU())
 }
 
-// byMatrix makes the matrix [E,g,N D/g,N D/g] of the convolution.
+// byMatrix uses the matrix [E,g,N D/g,N D/g] of the convolution.
 func (h *convHooks) byMatrix(x torchpe.Tensor) torchpe.Tensor {
 	shape, w := x.Shape(), h.w.Shape()
 	e, b, n, d, groups, taps, inner := shape[0], shape[1], shape[2], shape[3], w[1], w[2], w[3]

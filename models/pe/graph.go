@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// Graph joins the places of tokens, its nodes 0..V-1, by weighted edges.
+// Graph connects the places of tokens, its nodes 0..V-1, by weighted edges.
 type Graph struct {
-	weights [][]float64 // [V][V], 0 where there is no edge
+	weights [][]float64 // [V][V], 0 for no edge
 }
 
 // GraphOf returns the graph of an adjacency matrix [V][V]: the weight of the edge from row to
-// column, 0 where there is none.
+// column, or 0 for no edge.
 func GraphOf(weights [][]float64) (*Graph, error) {
 	for i, row := range weights {
 		if i < len(row) && row[i] != 0 {
-			return nil, fmt.Errorf("node %d is joined to itself", i)
+			return nil, fmt.Errorf("node %d is connected to itself", i)
 		}
 	}
 	return LoopedGraphOf(weights)
 }
 
-// LoopedGraphOf does the same as GraphOf for graphs in which nodes may be joined to themselves.
+// LoopedGraphOf is GraphOf for graphs in which nodes may be connected to themselves.
 func LoopedGraphOf(weights [][]float64) (*Graph, error) {
 	for i, row := range weights {
 		if len(row) != len(weights) {
@@ -31,7 +31,7 @@ func LoopedGraphOf(weights [][]float64) (*Graph, error) {
 		}
 		for j, w := range row {
 			if !(w >= 0) || math.IsInf(w, 1) {
-				return nil, fmt.Errorf("the edge from %d to %d weighs %g: weights are finite and "+
+				return nil, fmt.Errorf("the edge from %d to %d has weight %g: weights are finite and "+
 					"not negative", i, j, w)
 			}
 		}
@@ -42,10 +42,10 @@ func LoopedGraphOf(weights [][]float64) (*Graph, error) {
 // Nodes returns V.
 func (g *Graph) Nodes() int { return len(g.weights) }
 
-// Weight returns the weight of the edge from i to j; 0 where there is none.
+// Weight returns the weight of the edge from i to j, or 0 if there is none.
 func (g *Graph) Weight(i, j int) float64 { return g.weights[i][j] }
 
-// Degrees returns the number of edges that lead to and from each node.
+// Degrees returns the numbers of incoming and outgoing edges of each node.
 func (g *Graph) Degrees() (in, out []int) {
 	in, out = make([]int, g.Nodes()), make([]int, g.Nodes())
 	for i, row := range g.weights {
@@ -59,8 +59,8 @@ func (g *Graph) Degrees() (in, out []int) {
 	return in, out
 }
 
-// Distances returns the number of edges on the shortest path between any two nodes [V][V]; -1 where
-// there is none.
+// Distances returns the number of edges on the shortest path between any two nodes [V][V], or -1 if
+// there is no path.
 func (g *Graph) Distances() [][]int {
 	all := make([][]int, g.Nodes())
 	for from := range all {
@@ -82,8 +82,8 @@ func (g *Graph) Distances() [][]int {
 	return all
 }
 
-// Neighbours returns Graph; where there is none, the graph that joins each cell of the grid to
-// those beside, above and below it, or each place of the line to the next.
+// Neighbours returns Graph, or if it is nil the graph that connects each cell of the grid to its
+// neighbours in the row and the column, or each place of the line to the next.
 func (p Positions) Neighbours() *Graph {
 	if p.Graph != nil {
 		return p.Graph
@@ -108,8 +108,8 @@ func (p Positions) Neighbours() *Graph {
 	return &Graph{weights: weights}
 }
 
-// isRegular reports whether all nodes have the same degree: the sum of the weights of their edges, which
-// count as in Laplacian.
+// isRegular reports whether all nodes have the same degree: the sum of the weights of their edges,
+// counted as in Laplacian.
 func (g *Graph) isRegular() bool {
 	degrees := make([]float64, g.Nodes())
 	for i := range degrees {
@@ -147,7 +147,7 @@ func (g *Graph) Laplacian() (values []float64, vectors [][]float64) {
 	for _, u := range vectors {
 		top := 0
 		for i, v := range u {
-			if math.Abs(v) > math.Abs(u[top])+1e-9 { // the first of those that are as large
+			if math.Abs(v) > math.Abs(u[top])+1e-9 { // the first of equally large ones
 				top = i
 			}
 		}
@@ -161,9 +161,9 @@ func (g *Graph) Laplacian() (values []float64, vectors [][]float64) {
 	return values, vectors
 }
 
-// walk makes the powers of a graph's random walk one after the other.
+// walk computes the powers of a graph's random walk one after another.
 type walk struct {
-	steps [][]hop     // of one step from each node
+	steps [][]hop     // one step from each node
 	power [][]float64 // [from][to] the probabilities after that many steps
 }
 
@@ -173,8 +173,8 @@ type hop struct {
 	probability float64
 }
 
-// walkOf returns the walk that leaves a node by each of its edges with the same probability, or in
-// proportion to their weights, before its first step. A node without such edges ends it.
+// walkOf returns the walk before its first step. It leaves a node by each of its edges with the
+// same probability, or in proportion to their weights, and ends at a node without outgoing edges.
 func walkOf(g *Graph, weighted bool) *walk {
 	n := g.Nodes()
 	w := &walk{steps: make([][]hop, n), power: make([][]float64, n)}
@@ -199,7 +199,7 @@ func walkOf(g *Graph, weighted bool) *walk {
 	return w
 }
 
-// step makes one more step.
+// step advances the walk by one step.
 func (w *walk) step() {
 	next := make([][]float64, len(w.power))
 	for i, hops := range w.steps {

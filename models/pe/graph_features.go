@@ -1,6 +1,6 @@
 // Features of a token's node in the graph, through a trained map: eigenvectors of the Laplacian and
-// probabilities of random walks. The graph is that of the positions; without one, neighbours on the
-// grid or the line are joined.
+// probabilities of random walks. The graph is that of the positions, or if there is none,
+// neighbours on the grid or the line are connected.
 
 package pe
 
@@ -14,8 +14,8 @@ import (
 	"torchpe/torchpe"
 )
 
-// newMapped declares a table [N,width], which fill makes when it is asked for, and the map that
-// makes of its rows what is added to the input.
+// newMapped declares a table [N,width], which fill computes when it is first needed, and the map
+// from its rows to the addend of the input.
 func (c Config) newMapped(ps *torchpe.ParamSet, name string, width int, fill func() []float64) Encoding {
 	features := ps.Add(name, false, once(fill), c.Positions.Tokens(), width)
 	toModel := newLinearMap(ps, "pe.", width, c.DModel)
@@ -24,12 +24,12 @@ func (c Config) newMapped(ps *torchpe.ParamSet, name string, width int, fill fun
 	})
 }
 
-// Tab-PET takes the last eigenvectors too, scales each to mean 0 and standard deviation 1,
-// multiplies by alpha and concatenates it to the token's features: before a linear map that is the
-// same as C z added to x. Where a graph has fewer eigenvectors, the other columns are zeros, as in
-// Dwivedi's code. The entry of the largest magnitude is positive, and no sign is drawn anew in
-// training as that code does. For a repeated eigenvalue (a grid has some) any basis would do; a
-// graph always gives the same one.
+// Tab-PET also uses the last eigenvectors, scales each to mean 0 and standard deviation 1,
+// multiplies by alpha and concatenates the result to the token's features: before a linear map this
+// is the same as C z added to x. If a graph has fewer eigenvectors, the other columns are zeros, as
+// in Dwivedi's code. The entry of the largest magnitude is positive; signs are not drawn anew in
+// training as in that code. For a repeated eigenvalue (a grid has some) any basis would do; the
+// same graph always gets the same one.
 var _ = Register(Scheme{Name: "laplacian", Needs: NeedsGraph, Extrapolates: Always,
 	New: func(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		n, first, last := c.Positions.Tokens(), c.int("laplacian-first"), c.int("laplacian-last")
@@ -48,17 +48,16 @@ var _ = Register(Scheme{Name: "laplacian", Needs: NeedsGraph, Extrapolates: Alwa
 		}), nil
 	}},
 	option("laplacian-first", "8", whole(1, 1<<16),
-		"eigenvectors of laplacian from the smallest eigenvalue but one on"),
+		"number of eigenvectors of laplacian, from the second smallest eigenvalue up"),
 	option("laplacian-last", "0", whole(0, 1<<16),
-		"eigenvectors of laplacian of the largest eigenvalues, as in Tab-PET"),
+		"number of eigenvectors of laplacian with the largest eigenvalues, as in Tab-PET"),
 	option("laplacian-scale", "none", oneOf("none", "z-score"),
-		"eigenvectors of laplacian as they are, or each with mean 0 and standard deviation "+
+		"eigenvectors of laplacian unscaled, or each with mean 0 and standard deviation "+
 			"1 (Tab-PET)"),
 	option("laplacian-alpha", "1", number(1e-6, 1e6),
 		"factor of the eigenvectors of laplacian (Tab-PET's alpha)"))
 
-// chosenVectors returns the eigenvectors 1..first and the last ones, zeros where the graph has no
-// more.
+// chosenVectors returns the eigenvectors 1..first and the last ones, and zeros if the graph has fewer.
 func chosenVectors(g *Graph, first, last int) (chosen [][]float64) {
 	_, vectors := g.Laplacian()
 	n := len(vectors)
@@ -78,7 +77,7 @@ func chosenVectors(g *Graph, first, last int) (chosen [][]float64) {
 	return chosen
 }
 
-// zScored returns u with mean 0 and standard deviation 1, with N-1 in the variance; a constant
+// zScored returns u scaled to mean 0 and standard deviation 1, with N-1 in the variance; a constant
 // becomes 0.
 func zScored(u []float64) []float64 {
 	var mean, squares float64
@@ -119,10 +118,10 @@ var _ = Register(Scheme{Name: "rwse", Needs: NeedsGraph, Extrapolates: Always,
 		}), err
 	}},
 	option("rwse-steps", "1-20", parsed(stepsOf),
-		"steps after which rwse looks where the walk is, as in 1-20 or 2,4,8"),
+		"numbers of steps of the walks of rwse, as in 1-20 or 2,4,8"),
 	option("rwse-dimensions", "0", number(0, 64), "dimensions d of the space for the factor k^(d/2) of rwse"))
 
-// stepsOf reads a list of numbers of steps and ranges of them, in ascending order.
+// stepsOf reads an ascending list of numbers and ranges of steps.
 func stepsOf(v string) (steps []int, err error) {
 	for _, part := range strings.Split(v, ",") {
 		first, last, isRange := strings.Cut(part, "-")
@@ -131,12 +130,12 @@ func stepsOf(v string) (steps []int, err error) {
 		}
 		low, err := strconv.Atoi(first)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no list of steps as in 1-20 or 2,4,8", v)
+			return nil, fmt.Errorf("%q is not a list of steps such as 1-20 or 2,4,8", v)
 		}
 		high, err := strconv.Atoi(last)
 		if err != nil || low < 1 || high < low || high > 1<<12 ||
 			len(steps) > 0 && low <= steps[len(steps)-1] {
-			return nil, fmt.Errorf("%q is no list of steps from 1 to %d in ascending order", v, 1<<12)
+			return nil, fmt.Errorf("%q is not a list of steps from 1 to %d in ascending order", v, 1<<12)
 		}
 		for k := low; k <= high; k++ {
 			steps = append(steps, k)
@@ -146,13 +145,13 @@ func stepsOf(v string) (steps []int, err error) {
 }
 
 // Without the identity the powers end at P^K. For distances the vector of a pair is 1 at the first
-// number of steps that joins them and 0 elsewhere, and tokens have none, as with the published
-// code's spd. That code's attention over vectors of pairs and its factors of degrees are left out:
-// here each layer maps the vectors to a number for each head.
+// number of steps that connects the two and 0 elsewhere, and tokens get no vector, as with the
+// published code's spd. That code's attention over vectors of pairs and its factors of degrees are
+// omitted: here each layer maps the vectors to one number for each head.
 var _ = Register(Scheme{Name: "rrwp", Needs: NeedsGraph, Extrapolates: Always, New: newRRWP},
-	option("rrwp-steps", "21", whole(1, 1<<10), "powers K of the random walk that rrwp looks at"),
-	option("rrwp-identity", "true", yesNo, "whether the powers of rrwp begin with that of no step"),
-	option("rrwp-distance", "false", yesNo, "whether rrwp looks only at the first power that joins two tokens"))
+	option("rrwp-steps", "21", whole(1, 1<<10), "number K of powers of the random walk of rrwp"),
+	option("rrwp-identity", "true", yesNo, "whether the powers of rrwp start with the identity (no step)"),
+	option("rrwp-distance", "false", yesNo, "whether rrwp uses only the first power that connects two tokens"))
 
 func newRRWP(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	k, n, distance := c.int("rrwp-steps"), c.Positions.Tokens(), c.yes("rrwp-distance")
@@ -196,8 +195,8 @@ func newRRWP(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// keepFirst sets, for each pair, its first power that is not 0 to 1 and all others to 0. A power has
-// `each` numbers.
+// keepFirst sets, for each pair, its first power that is not 0 to 1 and all others to 0. Each power
+// has `each` numbers.
 func keepFirst(powers []float64, each int) {
 	for pair := range each {
 		joined := false
@@ -209,26 +208,27 @@ func keepFirst(powers []float64, each int) {
 	}
 }
 
-// phi and rho serve all eigenvectors and tokens. The eigenvectors are the first K, that of the
-// eigenvalue 0 among them. GraphGPS concatenates z to the token's features; here rho has D outputs
-// and z is added. Batch norm, which the published code can put between the layers, is left out.
-// Edges count by their weights, in both directions.
+// All eigenvectors share phi, and all tokens rho. The eigenvectors are the first K, including that
+// of the eigenvalue 0. GraphGPS concatenates z to the token's features; here rho has D outputs and
+// z is added. Batch norm, which the published code can put between the layers, is omitted. Edges
+// count with their weights, in both directions.
 var _ = Register(Scheme{Name: "signnet", Needs: NeedsGraph, Extrapolates: Always, New: newSignNet},
 	option("signnet", "deepset", oneOf("mlp", "deepset"),
-		"what rho of signnet reads: phi of all eigenvectors side by side, or their sum"),
-	option("signnet-vectors", "8", whole(1, 1<<16), "eigenvectors of signnet from the smallest eigenvalue on"),
+		"input of rho of signnet: phi of all eigenvectors concatenated, or their sum"),
+	option("signnet-vectors", "8", whole(1, 1<<16),
+		"number of eigenvectors of signnet, from the smallest eigenvalue up"),
 	option("signnet-width", "32", whole(1, 1<<16), "width of the hidden layers of signnet"),
 	option("signnet-out", "4", whole(1, 1<<16),
-		"numbers that phi of signnet gives for each eigenvector and token"),
+		"outputs of phi of signnet for each eigenvector and token"),
 	option("signnet-layers", "3", whole(1, 64), "layers of phi of signnet"),
 	option("signnet-post-layers", "2", whole(1, 64), "layers of rho of signnet"))
 
 func newSignNet(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	n, k, deepset := c.Positions.Tokens(), c.int("signnet-vectors"), c.is("signnet", "deepset")
 	if k == 1 && n > 1 && c.Positions.Neighbours().isRegular() {
-		return nil, fmt.Errorf("signnet: --signnet-vectors 1 takes only the eigenvector of the eigenvalue 0, " +
-			"which is the same at all nodes where these have the same degree, so that no token has a " +
-			"position: take at least 2")
+		return nil, fmt.Errorf("signnet: --signnet-vectors 1 uses only the eigenvector of the eigenvalue 0, " +
+			"which is constant if all nodes have the same degree, so that no token has a " +
+			"position: give at least 2")
 	}
 	ofVectors := ps.Add("pe.vectors", false, once(func() []float64 {
 		_, vectors := c.Positions.Neighbours().Laplacian()
@@ -250,7 +250,7 @@ func newSignNet(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	phi, rho := addSignNet(c, ps, deepset)
 	return adding(func(s *torchpe.Scope, p Positions) *tableHooks {
 		v, sums := ofVectors.In(s), ofSums.In(s).Unsqueeze(1)
-		x := torchpe.Cat(1, v, v.Neg()).Unsqueeze(3) // [E,2K,N,1]: of all nodes, as phi needs neighbours
+		x := torchpe.Cat(1, v, v.Neg()).Unsqueeze(3) // [E,2K,N,1]: all nodes, because phi needs neighbours
 		for _, layer := range phi {
 			x = layer[1].of(layer[0].of(sums.MatMul(x)).ReLU())
 		}

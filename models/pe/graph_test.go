@@ -42,9 +42,9 @@ func TestBadGraph(t *testing.T) {
 		says    string
 	}{
 		{[][]float64{{0, 1}, {1}}, "row 1"},
-		{[][]float64{{0, -1}, {1, 0}}, "weighs -1"},
-		{[][]float64{{0, math.NaN()}, {1, 0}}, "weighs NaN"},
-		{[][]float64{{2, 1}, {1, 0}}, "joined to itself"},
+		{[][]float64{{0, -1}, {1, 0}}, "has weight -1"},
+		{[][]float64{{0, math.NaN()}, {1, 0}}, "has weight NaN"},
+		{[][]float64{{2, 1}, {1, 0}}, "connected to itself"},
 	} {
 		expect.Error(t, expect.ErrorOf(pe.GraphOf(c.weights)), c.says)
 	}

@@ -1,4 +1,4 @@
-// Numbers of shortest paths on the logits, and vectors of degrees at the input.
+// Biases from shortest paths, and vectors of degrees at the input.
 
 package pe
 
@@ -10,23 +10,24 @@ import (
 	"torchpe/torchpe"
 )
 
-// b, c and z are shared by layers. The kind of an edge is its weight, a whole number; pairs without
-// an edge are kind 0. As in the published code, hops beyond a path's end up to the longest path of
-// the graph take row 0 of w, and paths are those of Floyd and Warshall. A virtual node has no z.
+// Layers share b, c and z. The kind of an edge is its weight, an integer; pairs without an edge
+// have kind 0. As in the published code, hops beyond a path's end, up to the longest path of the
+// graph, use row 0 of w, and paths are those of Floyd and Warshall. A virtual node has no z.
 //
-// Nothing trained depends on the number of nodes; kinds of edges that were not there are an error.
+// Nothing trained depends on the number of nodes. Kinds of edges that did not occur in training are
+// an error.
 var _ = Register(Scheme{Name: "graphormer", Needs: NeedsGraph, Extrapolates: Always, New: newGraphormer},
 	option("graphormer-centrality", "true", yesNo,
-		"whether graphormer adds vectors for the number of a node's edges to its input"),
-	option("graphormer-degrees", "510", whole(1, 1<<20), "largest number of edges that graphormer tells apart"),
-	option("graphormer-distances", "509", whole(1, 1<<20), "longest path that graphormer tells apart"),
+		"whether graphormer adds vectors for the degrees of nodes to its input"),
+	option("graphormer-degrees", "510", whole(1, 1<<20), "largest degree that graphormer distinguishes"),
+	option("graphormer-distances", "509", whole(1, 1<<20), "longest path that graphormer distinguishes"),
 	option("graphormer-edges", "none", parsed(graphormerHops),
 		"edges that graphormer adds to the logits: none, simple (the edge between two nodes), "+
-			"or the first hops of the shortest path, their number as in 5"),
+			"or the first hops of the shortest path, given as a number"),
 	option("graphormer-virtual-node", "none", oneOf("none", "first"),
-		"virtual node of graphormer, at a distance of its own from all others: none, or the first"))
+		"virtual node of graphormer, with a separate distance to all others: none, or the first"))
 
-// simpleEdges is the number of hops that stands for --graphormer-edges simple.
+// simpleEdges is the number of hops that represents --graphormer-edges simple.
 const simpleEdges = -1
 
 // graphormerHops parses --graphormer-edges.
@@ -46,7 +47,7 @@ func graphormerHops(text string) (hops int, err error) {
 type graphormer struct {
 	None
 	in, out *torchpe.Param // [E,degrees+1,D]; nil without centrality
-	// [E,1,longest+2,H]; the last row is for nodes with no path between them
+	// [E,1,longest+2,H]; the last row is for pairs without a path
 	distances *torchpe.Param
 	edges     *torchpe.Param // [E,1,kinds+2,H]; nil without edges
 	hops      *torchpe.Param // [E,hops,H,H]; nil unless paths count
@@ -60,8 +61,8 @@ type graphFacts struct {
 	in, out  []int
 	distance [][]int
 	kind     [][]int
-	between  [][]int // a node on the path between two, -1 for an edge, -2: none; nil without hops
-	longest  int     // of all paths; 510 where two nodes have none, as in the published code
+	between  [][]int // a node on the path between two, -1 for an edge, -2 for no path; nil without hops
+	longest  int     // longest path; 510 if two nodes have none, as in the published code
 }
 
 func newGraphormer(c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -100,7 +101,7 @@ func newGraphormer(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	return g, nil
 }
 
-// factsOf reads a graph; with a virtual node, without the edges of the node at the first place.
+// factsOf reads a graph; with a virtual node, it omits the edges of the node at the first place.
 func factsOf(g *Graph, virtual bool, hops int) (f graphFacts, err error) {
 	n := g.Nodes()
 	weights := make([][]float64, n)
@@ -113,7 +114,7 @@ func factsOf(g *Graph, virtual bool, hops int) (f graphFacts, err error) {
 			}
 			w := g.Weight(i, j)
 			if hops != 0 && (w != math.Trunc(w) || w > 1<<16) {
-				return f, fmt.Errorf("the edge from %d to %d weighs %g: the weight is the edge's "+
+				return f, fmt.Errorf("the edge from %d to %d has weight %g: the weight is the edge's "+
 					"kind, a whole number up to %d", i, j, w, 1<<16)
 			}
 			weights[i][j], f.kind[i][j] = w, int(w)
@@ -138,8 +139,8 @@ func factsOf(g *Graph, virtual bool, hops int) (f graphFacts, err error) {
 	return f, nil
 }
 
-// betweenOf returns a node on the shortest path between any two, by the algorithm of Floyd and
-// Warshall: of several paths the one it finds first.
+// betweenOf returns a node on the shortest path between any two nodes, by the algorithm of Floyd
+// and Warshall: of several paths, the first found.
 func betweenOf(g *Graph) [][]int {
 	const far = 1 << 30
 	n := g.Nodes()
@@ -177,7 +178,7 @@ func (f graphFacts) path(i, j int) []int {
 	return append(append(f.path(i, k), k), f.path(k, j)...)
 }
 
-// kindOfHop returns the row of w for hop n of the path from i to j: 0 beyond its end.
+// kindOfHop returns the row of w for hop n of the path from i to j, or 0 beyond its end.
 func (f graphFacts) kindOfHop(i, j, n int) int {
 	if i == j || f.between[i][j] == -2 {
 		return 0

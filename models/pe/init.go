@@ -13,8 +13,8 @@ import (
 	"torchpe/torchpe"
 )
 
-// Init says how learned tables start; the zero Init is N(0, sigma^2). With tables in R^{N x D}, one
-// for each place where they are added:
+// Init says how learned tables start; the zero Init is N(0, sigma^2). Tables are in R^{N x D}, one
+// for each block in which they are added:
 //
 //	normal         N(0, sigma^2)
 //	uniform        U(-a, a), a = sqrt(3) sigma: the same standard deviation
@@ -26,19 +26,19 @@ import (
 //	matched:S      a draw of N(0, 1), scaled to the Frobenius norm of the table of scheme S
 //	mds:K          Y Q times sigma sqrt(N D) / |Y|_F, Y in R^{N x K} the tokens' Coordinates and Q in
 //	               R^{K x D} drawn with orthonormal rows: no column is preferred, and the rows are as
-//	               far apart as the coordinates, but for the scale
+//	               far apart as the coordinates, up to scale
 //	gradients:K    the same with other coordinates
 //
-// The Frobenius norm of normal and uniform is sigma sqrt(N D) in the mean square, that of
-// orthogonal, low-rank, mds and gradients is that exactly.
+// The Frobenius norm of normal and uniform is sigma sqrt(N D) in the mean square; that of
+// orthogonal, low-rank, mds and gradients is so exactly.
 type Init struct {
-	Kind     string // one of those above, without the colon and the rest; "" is normal
-	Rank     int    // of low-rank, mds and gradients; 0 if not given
-	Scheme   string // of matched
-	Scale    string // of the sinusoids: "own" (or "") or "sigma", for a norm of sigma sqrt(N D)
-	Fidelity string // reading from which the other scheme's options come, "code" or "text"
-	// Coordinates [N][K] are those of mds and gradients, by the Index of tokens. The caller, who knows
-	// the tokens' distances or series, sets them.
+	Kind     string // one of the above, without the colon and what follows; "" is normal
+	Rank     int    // for low-rank, mds and gradients; 0 if not given
+	Scheme   string // for matched
+	Scale    string // for the sinusoids: "own" (or "") or "sigma", for a norm of sigma sqrt(N D)
+	Fidelity string // reading for the other scheme's options, "code" or "text"
+	// Coordinates [N][K] are those of mds and gradients, by the Index of tokens. The caller sets
+	// them, because it knows the tokens' distances or series.
 	Coordinates [][]float64
 }
 
@@ -57,12 +57,12 @@ const (
 	GradientsInit = "gradients"
 )
 
-// InitForms lists the forms that ParseInit reads.
+// InitForms lists the forms that ParseInit accepts.
 const InitForms = "normal, uniform, orthogonal, zeros, sinusoidal-1d, sinusoidal-2d, " +
 	"low-rank:R, matched:SCHEME, mds, mds:K, gradients, gradients:K"
 
-// ParseInit reads an Init and, for sinusoids, its scale ("" is own). The options of other schemes
-// are those of the reading fidelity.
+// ParseInit reads an Init and, for sinusoids, its scale ("" is own). Options of other schemes have
+// the defaults of the reading fidelity.
 func ParseInit(text, scale, fidelity string) (Init, error) {
 	kind, argument, colon := strings.Cut(text, ":")
 	i := Init{Kind: kind, Scale: scale, Fidelity: fidelity}
@@ -76,12 +76,12 @@ func ParseInit(text, scale, fidelity string) (Init, error) {
 		}
 		rank, err := strconv.Atoi(argument)
 		if err != nil || rank < 1 {
-			return i, fmt.Errorf("%q: a rank of at least 1 follows the colon, as in %s:2", text, kind)
+			return i, fmt.Errorf("%q: after the colon comes a rank of at least 1, as in %s:2", text, kind)
 		}
 		i.Rank, colon = rank, false
 	case matched:
 		if _, err := Find(argument); err != nil {
-			return i, fmt.Errorf("%q: the name of a scheme follows the colon, as in matched:2d-fixed: %w",
+			return i, fmt.Errorf("%q: after the colon comes the name of a scheme, as in matched:2d-fixed: %w",
 				text, err)
 		}
 		i.Scheme, colon = argument, false
@@ -89,13 +89,13 @@ func ParseInit(text, scale, fidelity string) (Init, error) {
 		return i, fmt.Errorf("%q is not one of %s", text, InitForms)
 	}
 	if colon {
-		return i, fmt.Errorf("%q: nothing follows %s", text, kind)
+		return i, fmt.Errorf("%q: %s takes nothing after it", text, kind)
 	}
 	switch {
 	case scale != "" && scale != "own" && scale != "sigma":
 		return i, fmt.Errorf("scale %q is not one of own, sigma", scale)
 	case scale != "" && !i.sinusoid():
-		return i, fmt.Errorf("scale %s of %s: only the sinusoids have one", scale, i)
+		return i, fmt.Errorf("scale %s of %s: only sinusoids have a scale", scale, i)
 	}
 	return i, nil
 }
@@ -115,12 +115,12 @@ func (i Init) String() string {
 	return i.Kind
 }
 
-// UsesSigma says whether sigma has an effect.
+// UsesSigma reports whether sigma has an effect.
 func (i Init) UsesSigma() bool {
 	return i.Kind != zerosInit && i.Kind != matched && (!i.sinusoid() || i.Scale == "sigma")
 }
 
-// sinusoids names the schemes whose tables are the sinusoidal starts.
+// sinusoids maps the sinusoidal starts to the schemes with these tables.
 var sinusoids = map[string]string{sinusoidal1D: "1d-fixed", sinusoidal2D: "2d-fixed"}
 
 func (i Init) sinusoid() bool { return sinusoids[i.Kind] != "" }
@@ -173,8 +173,8 @@ func (c Config) tableInit(rows, width int, perToken bool) (torchpe.Init, error) 
 		}), nil
 	}
 	if !perToken {
-		return nil, errors.New("its tables have no row for each token, as learn's have; " +
-			"take another start or --pe learn")
+		return nil, errors.New("its tables do not have a row for each token, as learn's do; " +
+			"choose another start or --pe learn")
 	}
 	if i.Kind == MDSInit || i.Kind == GradientsInit {
 		return c.startAt(rows, width)
@@ -203,10 +203,10 @@ func (c Config) startAt(rows, width int) (torchpe.Init, error) {
 	x := c.Init.Coordinates
 	switch {
 	case len(x) != rows:
-		return nil, fmt.Errorf("coordinates of %d tokens for tables of %d rows: Init.Coordinates has "+
+		return nil, fmt.Errorf("coordinates of %d tokens for tables of %d rows: Init.Coordinates needs "+
 			"a row for each", len(x), rows)
 	case len(x[0]) > width:
-		return nil, fmt.Errorf("%d coordinates a token, and tables have %d columns", len(x[0]), width)
+		return nil, fmt.Errorf("%d coordinates per token, but tables have %d columns", len(x[0]), width)
 	}
 	k := len(x[0])
 	return func(member int, rng *rand.Rand, out []float64) {
@@ -226,16 +226,16 @@ func (c Config) startAt(rows, width int) (torchpe.Init, error) {
 	}, nil
 }
 
-// tableOf returns the table [N,D] that another scheme adds at the input of the first block, row i
-// for the token whose Index is i. What the scheme draws comes from seed 0.
+// tableOf returns the table [N,D] that another scheme adds to the input of the first block, with
+// row i for the token whose Index is i. Random tables of the scheme use seed 0.
 func (c Config) tableOf(name string) (values []float64, err error) {
 	other, err := Find(name)
 	if err != nil {
 		return nil, err
 	}
 	if other.Learned {
-		return nil, fmt.Errorf("the norm of %s is that of its own sigma: "+
-			"name a scheme whose table is fixed, such as 2d-fixed", name)
+		return nil, fmt.Errorf("the norm of %s depends on its own sigma: "+
+			"give a scheme with a fixed table, such as 2d-fixed", name)
 	}
 	fidelity := c.Init.Fidelity
 	c.Members, c.Sigma, c.Init, c.Dropout = 1, nil, Init{}, 0
@@ -248,7 +248,7 @@ func (c Config) tableOf(name string) (values []float64, err error) {
 		return nil, err
 	}
 	if e.Draw().Range > 0 || e.Sites(0)&AtEmbed == 0 || ps.Count() > 0 {
-		return nil, fmt.Errorf("%s has no fixed table; 1d-fixed and 2d-fixed have", name)
+		return nil, fmt.Errorf("%s has no fixed table; 1d-fixed and 2d-fixed have one", name)
 	}
 	if err := ps.Build([]uint64{0}); err != nil {
 		return nil, err
@@ -267,12 +267,12 @@ func (c Config) tableOf(name string) (values []float64, err error) {
 		}
 	})
 	if err == nil && len(values) != c.Positions.Tokens()*c.DModel {
-		err = fmt.Errorf("%s has no fixed table; 1d-fixed and 2d-fixed have", name)
+		err = fmt.Errorf("%s has no fixed table; 1d-fixed and 2d-fixed have one", name)
 	}
 	return values, err
 }
 
-// ofSigma draws N(0, sigma^2) with each member's own sigma.
+// ofSigma draws N(0, sigma^2) with each member's sigma.
 func ofSigma(c Config) torchpe.Init {
 	return func(member int, rng *rand.Rand, out []float64) {
 		torchpe.Normal(0, c.Sigma[member])(member, rng, out)

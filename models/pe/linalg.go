@@ -24,16 +24,16 @@ func product(rng *rand.Rand, rank, width int, table []float64) {
 	}
 }
 
-// orthonormal fills table [rows,width] with orthonormal rows, or columns where there are more rows:
-// normals, made orthogonal one after the other (Gram and Schmidt), which is uniform among such
-// matrices.
+// orthonormal fills table [rows,width] with orthonormal rows, or columns if there are more rows. It
+// orthogonalises normal vectors one after another (Gram-Schmidt), which gives the uniform
+// distribution over such matrices.
 func orthonormal(rng *rand.Rand, rows, width int, table []float64) {
 	n, d := min(rows, width), max(rows, width)
 	vectors := make([]float64, n*d)
 	for i := range n {
 		v := vectors[i*d : (i+1)*d]
 		fillNormal(rng, v)
-		for range 2 { // the second pass removes what rounding left
+		for range 2 { // the second pass removes rounding errors
 			for j := range i {
 				u := vectors[j*d : (j+1)*d]
 				along := dot(u, v)
@@ -80,8 +80,8 @@ func toNorm(x []float64, norm float64) {
 
 // symmetricEigen returns the eigenvalues of a symmetric matrix, which must be above -shift, in
 // ascending order, with their eigenvectors. It overwrites a. Rotations make the rows of A + shift I
-// orthogonal (Hestenes 1958; Golub and Van Loan, section 8.6): then row i is lambda_i + shift times
-// the eigenvector. The cost grows as n^3: some two seconds for 360 nodes, once a model.
+// orthogonal (Hestenes 1958; Golub and Van Loan, section 8.6); row i is then (lambda_i + shift)
+// times the eigenvector. The cost grows as n^3: about two seconds for 360 nodes, once per model.
 func symmetricEigen(a [][]float64, shift float64) (values []float64, vectors [][]float64) {
 	n := len(a)
 	for i := range a {
@@ -108,7 +108,7 @@ func symmetricEigen(a [][]float64, shift float64) (values []float64, vectors [][
 					rowP[k], rowQ[k] = c*x-s*y, s*x+c*y
 				}
 				squares[p], squares[q] = squares[p]-t*product, squares[q]+t*product
-				// Rounding keeps products near 1e-16 of the lengths; a few times that is left.
+				// Rounding leaves products of about 1e-16 of the lengths: below 1e-14 they count as 0.
 				turned = turned || math.Abs(product) > 1e-14*math.Sqrt(squares[p]*squares[q])
 			}
 		}

@@ -9,16 +9,16 @@ import (
 	"torchpe/internal/wording"
 )
 
-// labelled matches an encoding and its sigma, however they are joined: learn0.2, learn-02.
+// labelled matches an encoding with sigma, joined in any way: learn0.2, learn-02.
 var labelled = regexp.MustCompile(`^(.*?)[-_ ]?([0-9][0-9.]*)$`)
 
-// hint suggests what an unknown name may mean: the scheme that it is another name of, a scheme with
-// sigma, or the nearest name.
+// hint suggests what an unknown name may mean: the scheme with this other name, a scheme with
+// sigma, or the most similar name.
 func hint(name string) string {
 	if same := meant(name); same != nil {
 		return did(same)
 	}
-	if m := labelled.FindStringSubmatch(name); m != nil { // of lern-0.1, which is lern and a sigma
+	if m := labelled.FindStringSubmatch(name); m != nil { // for example lern-0.1, which is lern and a sigma
 		learned := slices.DeleteFunc(slices.Clone(registry), func(s Scheme) bool { return !s.Learned })
 		all := meant(m[1])
 		if near := wording.Nearest(m[1], namesOf(learned)); all == nil && near != "" {
@@ -44,7 +44,7 @@ func hint(name string) string {
 	return "; `torchpe pe list` lists them, and + stacks them, as in rope+learn"
 }
 
-// meant lists the schemes whose name, or another name in use, equals name up to case and dashes.
+// meant lists the schemes whose name, or other name, equals name up to case and dashes.
 func meant(name string) (schemes []string) {
 	plain := strings.NewReplacer("-", "", "_", "", " ", "")
 	is := func(other string) bool {

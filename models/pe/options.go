@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Option is one setting of a scheme, and a flag on the command line. Where the paper's text and the
-// published code differ, the option has a default for each reading.
+// Option is one setting of a scheme, and a flag on the command line. It has a default for each
+// reading, for the cases in which the paper's text and the published code differ.
 type Option struct {
-	Name       string // as a flag, without the dashes
+	Name       string // the flag, without dashes
 	Text, Code string // defaults in the two readings
 	Check      func(value string) error
 	Help       string
@@ -32,20 +32,19 @@ func (o Option) inText(value string) Option {
 	return o
 }
 
-// later returns the option for a scheme that had runs before.
+// later returns the option marked as Later.
 func (o Option) later() Option {
 	o.Later = true
 	return o
 }
 
-// direction returns the option of a scheme that is causal or not.
+// direction returns the option that makes a scheme causal or not.
 func direction(scheme, value string) Option {
 	return option(scheme+"-direction", value, oneOf("causal", "bidirectional"),
 		"whether tokens of "+scheme+" see only those before them")
 }
 
-// Options holds a scheme's settings by name. Once resolved, every option of the scheme has a valid
-// value.
+// Options holds a scheme's settings by name. After Resolve, every option of the scheme has a valid value.
 type Options map[string]string
 
 // Float returns a numeric setting.
@@ -54,7 +53,7 @@ func (o Options) Float(name string) float64 {
 	return v
 }
 
-// Int returns a whole-number setting.
+// Int returns an integer setting.
 func (o Options) Int(name string) int {
 	v, _ := strconv.Atoi(o[name])
 	return v
@@ -80,7 +79,7 @@ func (c Config) float(option string) float64 {
 	return c.Options.Float(option)
 }
 
-// floats returns the numbers of a setting with commas between.
+// floats returns the numbers of a comma-separated setting.
 func (c Config) floats(option string) (list []float64) {
 	for part := range strings.SplitSeq(c.text(option), ",") {
 		x, _ := strconv.ParseFloat(part, 64)
@@ -98,7 +97,7 @@ func (c Config) int(option string) int {
 var (
 	placement = option("pe-placement", "block", oneOf("input", "block"),
 		"where an absolute PE is added: once at the input, "+
-			"or at the input of every block (own table each)").inText("input")
+			"or at the input of every block (each with its own table)").inText("input")
 	positionsFrom = option("positions-from", "0", oneOf("0", "1"),
 		"number of the first position in sinusoids and rotations").inText("1")
 	attentionBias = option("attention-bias", "false", yesNo,
@@ -118,7 +117,7 @@ func (e notOneOf) Error() string {
 	return fmt.Sprintf("%q is not one of %s", e.value, strings.Join(e.values, ", "))
 }
 
-// oneOf checks that a value is among those listed.
+// oneOf returns a check that a value is among values.
 func oneOf(values ...string) func(string) error {
 	return func(v string) error {
 		if !slices.Contains(values, v) {
@@ -128,7 +127,7 @@ func oneOf(values ...string) func(string) error {
 	}
 }
 
-// Choices lists the values of an option; nil if they cannot be listed.
+// Choices lists the values of an option, or nil if they cannot be listed.
 func (o Option) Choices() []string {
 	var one notOneOf
 	if errors.As(o.Check("\x00"), &one) {
@@ -137,10 +136,10 @@ func (o Option) Choices() []string {
 	return nil
 }
 
-// yesNo checks the value of an option that is on or off.
+// yesNo checks the value of a boolean option.
 var yesNo = oneOf("true", "false")
 
-// number checks that a value is a number in [low, high).
+// number returns a check that a value is a number in [low, high).
 func number(low, high float64) func(string) error {
 	return func(v string) error {
 		x, err := strconv.ParseFloat(v, 64)
@@ -151,7 +150,7 @@ func number(low, high float64) func(string) error {
 	}
 }
 
-// whole checks that a value is a whole number from low to high.
+// whole returns a check that a value is an integer from low to high.
 func whole(low, high int) func(string) error {
 	return func(v string) error {
 		if x, err := strconv.Atoi(v); err != nil || x < low || x > high {
@@ -161,12 +160,12 @@ func whole(low, high int) func(string) error {
 	}
 }
 
-// listOf returns a check for values that check accepts, with commas between.
+// listOf returns a check for comma-separated values that check accepts.
 func listOf(values string, check func(string) error) func(string) error {
 	return func(v string) error {
 		for part := range strings.SplitSeq(v, ",") {
 			if err := check(part); err != nil {
-				return fmt.Errorf("%q is not a list of %s with commas between: %w", v, values, err)
+				return fmt.Errorf("%q is not a comma-separated list of %s: %w", v, values, err)
 			}
 		}
 		return nil
@@ -181,10 +180,10 @@ func positive(v string) error {
 	return nil
 }
 
-// positives checks for positive numbers with commas between.
+// positives checks for comma-separated positive numbers.
 var positives = listOf("numbers above 0", positive)
 
-// positiveUpTo checks that a value is a number above 0 and at most high.
+// positiveUpTo returns a check that a value is a number above 0 and at most high.
 func positiveUpTo(high float64) func(string) error {
 	return func(v string) error {
 		if x, err := strconv.ParseFloat(v, 64); err != nil || !(x > 0) || x > high {
@@ -194,7 +193,7 @@ func positiveUpTo(high float64) func(string) error {
 	}
 }
 
-// parsed returns a check that accepts what parse reads.
+// parsed returns a check that accepts what parse can read.
 func parsed[T any](parse func(string) (T, error)) func(string) error {
 	return func(v string) error {
 		_, err := parse(v)
@@ -202,7 +201,7 @@ func parsed[T any](parse func(string) (T, error)) func(string) error {
 	}
 }
 
-// orWord returns a check that accepts the words and all that check accepts.
+// orWord returns a check that accepts the words and everything that check accepts.
 func orWord(check func(string) error, words ...string) func(string) error {
 	return func(v string) error {
 		if slices.Contains(words, v) {

@@ -1,9 +1,9 @@
 // Package pe holds the positional encodings, in families that share a mechanism: rotations
-// (rotary.go), biases on the logits (bias.go), tables added to the input (table.go) and encodings of
-// graphs (graph.go). A scheme has facts in schemes.yaml, a row with its options, and a function that
-// makes its Encoding and states its formula.
+// (rotary.go), biases on the logits (bias.go), tables added to the input (table.go) and encodings
+// of graphs (graph.go). A scheme has facts in schemes.yaml, a row with its options, and a function
+// that builds its Encoding and states its formula.
 //
-// The transformer reads Attention when it is built, opens each forward pass with Begin, and calls
+// The transformer reads Attention when it is built, starts each forward pass with Begin, and calls
 // the hooks that Begin returns, at least those of the encoding's Sites. It knows no scheme by name.
 //
 // Parameters and fixed tables belong to the ParamSet given to New, under names that start with
@@ -20,7 +20,7 @@ import (
 	"torchpe/torchpe"
 )
 
-// Site is a set of places where a scheme acts.
+// Site is a set of places in the transformer where a scheme acts.
 type Site uint8
 
 // The places.
@@ -52,18 +52,18 @@ func (s Site) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Attention describes the attention that a scheme needs around it.
+// Attention describes the attention that a scheme needs.
 type Attention struct {
-	Causal           bool    // token i sees only tokens j whose position is not after its own
+	Causal           bool    // token i sees only tokens j at its own or earlier positions
 	Temperature      float64 // the scaled logits are divided by it before the softmax
 	Bias             bool    // biases in the projections to q, k, v and out
 	OutputProjection bool    // a linear map after the heads are merged
 	LinearInit       bool    // projections start as U(+-1/sqrt(D)) instead of Xavier's
 	Scale            float64 // the logits are Scale q k^T; 0 stands for 1/sqrt(Dh)
-	Replaces         bool    // the Logits hook puts its own logits in place of Scale q k^T
+	Replaces         bool    // the Logits hook replaces Scale q k^T by its own logits
 }
 
-// LogitScale returns Scale, or 1/sqrt(Dh) where it is 0.
+// LogitScale returns Scale, or 1/sqrt(Dh) if it is 0.
 func (a Attention) LogitScale(headWidth int) float64 {
 	if a.Scale != 0 {
 		return a.Scale
@@ -76,18 +76,18 @@ var PlainAttention = Attention{Temperature: 1, Bias: true, OutputProjection: tru
 
 // Encoding is a positional encoding, with its parameters, for all layers of a model.
 type Encoding interface {
-	// Sites says where the scheme acts in a layer: a hook changes its input if and only if its site
-	// is declared.
+	// Sites returns the places where the scheme acts in a layer: a hook changes its input if and
+	// only if its site is declared.
 	Sites(layer int) Site
-	// Attention describes the attention that the scheme needs around it in a layer.
+	// Attention returns the attention that the scheme needs in a layer.
 	Attention(layer int) Attention
-	// Draw says which positions each batch needs drawn (Positions.Drawn); its Range is 0 where none.
+	// Draw says which positions must be drawn for each batch (Positions.Drawn); its Range is 0 for none.
 	Draw() Draw
-	// Begin opens a forward pass in s over tokens at positions p.
+	// Begin starts a forward pass in s over tokens at positions p.
 	Begin(s *torchpe.Scope, p Positions) Hooks
 }
 
-// sitesIn returns where an encoding acts in any of so many layers.
+// sitesIn returns the places where an encoding acts in any of count layers.
 func sitesIn(e Encoding, count int) (all Site) {
 	for layer := range count {
 		all |= e.Sites(layer)
@@ -99,16 +99,15 @@ func sitesIn(e Encoding, count int) (all Site) {
 type Hooks interface {
 	// Embed changes the input x [E,B,N,D] of a block.
 	Embed(layer int, x torchpe.Tensor) torchpe.Tensor
-	// Table returns what Embed adds to x where that is a table: [E,N,D], or [E,B,N,D] where it
-	// depends on drawn positions. ok is false where Embed adds nothing, or what depends on x.
-	// Tables are traced and analysed.
+	// Table returns the table that Embed adds to x: [E,N,D], or [E,B,N,D] if it depends on drawn
+	// positions. ok is false if Embed adds nothing, or something that depends on x. Tables are
+	// traced and analysed.
 	Table(layer int) (t torchpe.Tensor, ok bool)
-	// AddsTable says whether Embed of a layer returns x + Table(layer), of [E,N,D], and no more: then
-	// the transformer may add the table where it makes x.
+	// AddsTable reports whether Embed of a layer returns exactly x + Table(layer), with a table
+	// [E,N,D]: then the transformer may add the table where it computes x.
 	AddsTable(layer int) bool
 	// DropTables returns the hooks with each element of the trained tables that Embed adds dropped
-	// with probability p, one draw for each member and step. ok is false where there is no such
-	// table.
+	// with probability p, one draw for each member and step. ok is false if there is no such table.
 	DropTables(p float64) (dropped Hooks, ok bool)
 	// QKV changes the queries, keys and values of a, [E,B,H,N,Dh].
 	QKV(a Attn) (q, k, v torchpe.Tensor)
@@ -118,8 +117,7 @@ type Hooks interface {
 	Output(a Attn, weights, out torchpe.Tensor) torchpe.Tensor
 }
 
-// Adding is implemented by Hooks whose Logits only adds a bias: attention then needs no tensor of
-// logits.
+// Adding is implemented by Hooks whose Logits only adds a bias. Attention then needs no tensor of logits.
 type Adding interface {
 	// Bias returns what Logits adds: it broadcasts to the logits [E,B,H,N,N].
 	Bias(a Attn) torchpe.Tensor
@@ -129,13 +127,14 @@ type Adding interface {
 type Attn struct {
 	Layer   int
 	X       torchpe.Tensor // [E,B,N,D], from which q, k and v were projected
-	Q, K, V torchpe.Tensor // [E,B,H,N,Dh]; for Logits and Output as the QKV hook left them
+	Q, K, V torchpe.Tensor // [E,B,H,N,Dh]; for Logits and Output as returned by the QKV hook
 	Scale   float64        // the logits are Scale q k^T
-	// Project maps other vectors y [E,B,M,D] by the layer's own projections, to [E,B,H,M,Dh] each.
+	// Project applies the layer's own projections to other vectors y [E,B,M,D], and returns
+	// [E,B,H,M,Dh] each.
 	Project func(y torchpe.Tensor) (q, k, v torchpe.Tensor)
 }
 
-// Identity implements Hooks that change nothing; hooks embed it.
+// Identity implements Hooks that change nothing, for embedding in other hooks.
 type Identity struct{}
 
 // Embed returns x.
@@ -159,7 +158,7 @@ func (Identity) Logits(_ Attn, logits torchpe.Tensor) torchpe.Tensor { return lo
 // Output returns out.
 func (Identity) Output(_ Attn, _, out torchpe.Tensor) torchpe.Tensor { return out }
 
-// None implements the encoding that acts nowhere; schemes embed it.
+// None implements an encoding that acts nowhere, for embedding in schemes.
 type None struct{}
 
 // Sites returns the empty set.
@@ -174,7 +173,7 @@ func (None) Draw() Draw { return Draw{} }
 // Begin returns hooks that change nothing.
 func (None) Begin(*torchpe.Scope, Positions) Hooks { return Identity{} }
 
-// encoding is an Encoding made of functions: most schemes are one.
+// encoding is an Encoding made of functions, as in most schemes.
 type encoding struct {
 	sites     Site
 	attention Attention
@@ -197,7 +196,7 @@ type qkvHooks struct {
 
 func (h qkvHooks) QKV(a Attn) (q, k, v torchpe.Tensor) { return h.change(a) }
 
-// logitHooks change the logits by more than a sum.
+// logitHooks change the logits in other ways than by a sum.
 type logitHooks struct {
 	Identity
 	change func(a Attn, logits torchpe.Tensor) torchpe.Tensor

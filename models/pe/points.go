@@ -7,15 +7,15 @@ import (
 	"torchpe/torchpe"
 )
 
-// coordinateIndex finds the row of a table by a token's coordinates.
+// coordinateIndex finds the row of a table for a token's coordinates.
 type coordinateIndex struct {
 	scheme string
 	dims   int
 	rows   map[[3]float64]int
 }
 
-// newCoordinateIndex numbers the tokens' coordinates in dims dimensions, at most 3. A point that several
-// tokens share has the row of the last.
+// newCoordinateIndex numbers the tokens' coordinates in dims dimensions, at most 3. A point shared
+// by several tokens has the row of the last one.
 func newCoordinateIndex(scheme string, p Positions, dims int) coordinateIndex {
 	x := coordinateIndex{scheme, dims, map[[3]float64]int{}}
 	for i, point := range p.coordinates(scheme, dims) {
@@ -29,15 +29,14 @@ func pointKey(point []float64) (k [3]float64) {
 	return k
 }
 
-// of returns the row of each token of p. It panics with an *Error where a token is at another
-// point.
+// of returns the row of each token of p. It panics with an *Error if a token is at an unknown point.
 func (x coordinateIndex) of(p Positions) []int {
 	at := make([]int, p.Tokens())
 	for i, point := range p.coordinates(x.scheme, x.dims) {
 		row, ok := x.rows[pointKey(point)]
 		if !ok {
 			panic(&torchpe.Error{Op: x.scheme,
-				Msg: fmt.Sprintf("token %d is at %v, which the encoding was not built for", i, point)})
+				Msg: fmt.Sprintf("token %d is at %v, for which the encoding was not built", i, point)})
 		}
 		at[i] = row
 	}
@@ -55,7 +54,8 @@ func bounds(points [][]float64) (low, high []float64) {
 	return low, high
 }
 
-// leastGap returns the least distance between different coordinates of an axis, 0 where there is one.
+// leastGap returns the smallest distance between different coordinates of an axis, or 0 if there is
+// only one.
 func leastGap(points [][]float64, axis int) float64 {
 	var at []float64
 	for _, point := range points {

@@ -9,28 +9,28 @@ import (
 	"torchpe/torchpe"
 )
 
-// Positions says where each of N tokens is.
+// Positions holds the positions of N tokens.
 type Positions struct {
 	// Index [N] holds each token's place in the one-dimensional order, a permutation of 0..N-1.
 	Index []int
-	// Cells [N] holds each token's place on a grid, {row, column}; nil where there is no grid.
+	// Cells [N] holds each token's place on a grid, {row, column}; nil without a grid.
 	Cells [][2]int
-	// Points [N][M] are coordinates in M dimensions, the slowest axis first as in
-	// {frame, row, column}; nil where there are none.
+	// Points [N][M] are coordinates in M dimensions, the slowest axis first as in {frame, row,
+	// column}; nil if there are none.
 	Points [][]float64
-	// Graph joins places: the token whose Index is i is its node i. nil where there is none; see
-	// Neighbours.
+	// Graph connects places: the token whose Index is i is its node i. It is nil if there is no
+	// graph; see Neighbours.
 	Graph *Graph
-	// Drawn [E,B,N] holds the positions drawn for this batch (see Encoding.Draw), sorted:
-	// entry i belongs to the token whose Index is i. Its dtype is the model's; it is the zero
-	// Tensor where none are drawn.
+	// Drawn [E,B,N] holds the sorted positions drawn for this batch (see Encoding.Draw): entry i
+	// belongs to the token whose Index is i. Its dtype is the model's; it is the zero Tensor if
+	// none are drawn.
 	Drawn torchpe.Tensor
-	// Training says that the pass is one of training, for encodings that move positions at random
-	// there. The model sets it.
+	// Training says that this is a training pass, for encodings that move positions at random in
+	// training. The model sets it.
 	Training bool
 }
 
-// Line returns the positions of n tokens one after the other.
+// Line returns the positions of n tokens in sequence.
 func Line(n int) Positions {
 	p := Positions{Index: make([]int, n)}
 	for i := range p.Index {
@@ -39,7 +39,7 @@ func Line(n int) Positions {
 	return p
 }
 
-// Grid returns the positions of rows x columns tokens, row after row.
+// Grid returns the positions of rows x columns tokens, row by row.
 func Grid(rows, columns int) Positions {
 	p := Line(rows * columns)
 	p.Cells = make([][2]int, rows*columns)
@@ -55,7 +55,7 @@ func SquareGrid(n int) Positions {
 	return Grid(rows, n/rows)
 }
 
-// largestDivisor returns the largest divisor of n up to its root.
+// largestDivisor returns the largest divisor of n up to its square root.
 func largestDivisor(n int) int {
 	most := 1
 	for i := 1; i*i <= n; i++ {
@@ -66,7 +66,7 @@ func largestDivisor(n int) int {
 	return most
 }
 
-// Box returns the positions of frames x rows x columns tokens, row after row and frame after frame.
+// Box returns the positions of frames x rows x columns tokens, frame by frame and row by row.
 func Box(frames, rows, columns int) Positions {
 	p := Line(frames * rows * columns)
 	p.Points = make([][]float64, p.Tokens())
@@ -101,7 +101,7 @@ func (p Positions) Permuted(order []int) Positions {
 	return q
 }
 
-// String describes where the tokens lie, as in "a grid of 4 x 4".
+// String describes the positions, as in "a grid of 4 x 4".
 func (p Positions) String() string {
 	switch {
 	case p.Points != nil:
@@ -129,13 +129,13 @@ func (p Positions) Extent() (rows, columns int) {
 // Need names the kind of positions that a scheme needs.
 type Need int8
 
-// The needs, from the least on; of schemes that state none, an order. Every set of tokens has one, and with
+// The needs, ascending. Schemes that state none need an order. All tokens have an order, and with
 // it a graph (see Neighbours).
 const (
 	NeedsNothing Need = iota - 2
-	NeedsSame         // a row for each token, whatever its place
+	NeedsSame         // a row for each token, regardless of its place
 	NeedsOrder
-	NeedsGraph  // edges between tokens: those of a graph, or neighbours on the grid or line
+	NeedsGraph  // edges between tokens: those of a graph, or between neighbours on the grid or line
 	NeedsGrid   // cells {row, column}
 	NeedsPlane  // two coordinates: those of cells, or of points
 	NeedsSpace  // three coordinates: those of points, or of cells as one frame
@@ -146,22 +146,22 @@ func (n Need) String() string {
 	return [...]string{
 		"nothing", "the same tokens each time", "tokens in an order",
 		"tokens in a graph, on a grid or on a line", "tokens on a grid",
-		"two coordinates a token", "three coordinates a token", "coordinates",
+		"two coordinates per token", "three coordinates per token", "coordinates",
 	}[n-NeedsNothing]
 }
 
-// Misplaced says that tokens lie elsewhere than a scheme needs.
+// Misplaced says that tokens lack the positions that a scheme needs.
 type Misplaced struct {
 	Need Need
 	At   Positions
 }
 
 func (e *Misplaced) Error() string {
-	return fmt.Sprintf("it needs %v, and the tokens lie on %v: give it such positions with --positions FILE, "+
+	return fmt.Sprintf("it needs %v, but the tokens lie on %v: give such positions with --positions FILE, "+
 		"choose a task with them (lst has a grid), or another encoding", e.Need, e.At)
 }
 
-// provide returns [*Misplaced] where the positions are not of the needed kind.
+// provide returns [*Misplaced] if the positions are not of the needed kind.
 func (p Positions) provide(n Need) error {
 	ok := true
 	switch n {
@@ -180,9 +180,10 @@ func (p Positions) provide(n Need) error {
 	return nil
 }
 
-// Coordinates returns the tokens' coordinates [N][dims], the slowest axis first. These are the Points, or
-// else the cells {row, column}, which are {0, row, column} in three dimensions, or else, in one dimension,
-// the places on the line. dims 0 means as many as there are. ok is false if there are none of dims.
+// Coordinates returns the tokens' coordinates [N][dims], the slowest axis first. They are the
+// Points, or else the cells {row, column}, which in three dimensions are {0, row, column}, or else,
+// in one dimension, the places on the line. dims 0 means as many as there are. ok is false if there
+// are none with dims dimensions.
 func (p Positions) Coordinates(dims int) (points [][]float64, ok bool) {
 	if p.Points != nil {
 		return p.Points, dims == 0 || dims == len(p.Points[0])
@@ -203,9 +204,9 @@ func (p Positions) Coordinates(dims int) (points [][]float64, ok bool) {
 	return points, true
 }
 
-// Distances returns the distances [N,N] between tokens: of their coordinates; with a graph, the
-// number of edges on the shortest path, in either direction where edges have one; else of their
-// places in the order. It fails where no path joins two tokens.
+// Distances returns the distances [N,N] between tokens: those of their Points; else, with a graph,
+// the number of edges on the shortest path, in either direction if edges have one; else those of
+// their cells, or of their places in the order. It fails if no path connects two tokens.
 func (p Positions) Distances() ([]float64, error) {
 	n := p.Tokens()
 	all := make([]float64, n*n)
@@ -223,7 +224,7 @@ func (p Positions) Distances() ([]float64, error) {
 					d = float64(max(paths[i][j], paths[j][i]))
 				}
 				if d < 0 {
-					return nil, fmt.Errorf("no path joins tokens %d and %d", b, a)
+					return nil, fmt.Errorf("no path connects tokens %d and %d", b, a)
 				}
 			} else {
 				for axis, x := range points[a] {
@@ -249,8 +250,8 @@ func (p Positions) byPlace(dims int) [][]float64 {
 	return sorted
 }
 
-// placesIn returns the tokens' places. It panics with an *Error where a token has other coordinates
-// than the encoding was built for at its place.
+// placesIn returns the tokens' places. It panics with an *Error if a token has other coordinates
+// than those for which the encoding was built at its place.
 func (p Positions) placesIn(scheme string, built [][]float64) []int {
 	checkPlaces(p.Index, len(built))
 	for i, point := range p.coordinates(scheme, len(built[0])) {
@@ -262,13 +263,12 @@ func (p Positions) placesIn(scheme string, built [][]float64) []int {
 	return p.Index
 }
 
-// coordinates returns Coordinates, for the named scheme. It panics with an *Error where there are
-// none.
+// coordinates returns Coordinates for the named scheme. It panics with an *Error if there are none.
 func (p Positions) coordinates(scheme string, dims int) [][]float64 {
 	points, ok := p.Coordinates(dims)
 	if !ok {
-		panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("%d coordinates a token are needed, "+
-			"and the tokens lie on %v", dims, p)})
+		panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("%d coordinates per token are needed, "+
+			"but the tokens lie on %v", dims, p)})
 	}
 	return points
 }
@@ -290,7 +290,7 @@ func (p Positions) validate() error {
 	}
 	for i, cell := range p.Cells {
 		if cell[0] < 0 || cell[1] < 0 {
-			return fmt.Errorf("cell %v of token %d: rows and columns are counted from 0", cell, i)
+			return fmt.Errorf("cell %v of token %d: rows and columns count from 0", cell, i)
 		}
 	}
 	if p.Graph != nil && p.Graph.Nodes() != len(p.Index) {
@@ -308,8 +308,8 @@ func (p Positions) validatePoints() error {
 	}
 	for i, point := range p.Points {
 		if len(point) == 0 || len(point) != len(p.Points[0]) {
-			return fmt.Errorf("%d coordinates of token %d, %d of token 0: "+
-				"every token has the same number, at least one", len(point), i, len(p.Points[0]))
+			return fmt.Errorf("%d coordinates of token %d, but %d of token 0: "+
+				"all tokens need the same number, at least one", len(point), i, len(p.Points[0]))
 		}
 		for _, x := range point {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -320,9 +320,8 @@ func (p Positions) validatePoints() error {
 	return nil
 }
 
-// Draw describes positions that are drawn for each sample: sorted and distinct, of 0..Range-1
-// (Ruoss et al. 2023). Those of Distances begin with 0: entry d stands for the distance d of two
-// tokens.
+// Draw describes positions that are drawn for each sample: sorted, distinct numbers in 0..Range-1 (Ruoss et
+// al. 2023). If Distances is set they begin with 0: entry d stands for the distance d of two tokens.
 type Draw struct {
 	Range     int
 	Distances bool
@@ -336,7 +335,7 @@ func (d Draw) String() string {
 	return fmt.Sprintf("%s of 0..%d", what, d.Range-1)
 }
 
-// Fill draws n positions for each of len(out)/n samples; any set of them is as likely as another.
+// Fill draws n positions for each of len(out)/n samples, uniformly among all sets.
 func (d Draw) Fill(rng *rand.Rand, n int, out []float64) {
 	for at := 0; at+n <= len(out); at += n {
 		sample := out[at : at+n]
@@ -352,11 +351,11 @@ func (d Draw) Fill(rng *rand.Rand, n int, out []float64) {
 	}
 }
 
-// drawSubset fills sample with distinct numbers of 0..max-1 in ascending order.
+// drawSubset fills sample with distinct numbers in 0..max-1 in ascending order.
 func drawSubset(rng *rand.Rand, max int, sample []float64) {
 	n := len(sample)
 	chosen := make(map[int]bool, n)
-	// Floyd's algorithm: a uniform subset in n draws.
+	// Floyd's algorithm: a uniform subset with n draws.
 	for i, j := 0, max-n; j < max; i, j = i+1, j+1 {
 		v := rng.IntN(j + 1)
 		if chosen[v] {

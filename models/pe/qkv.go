@@ -1,5 +1,5 @@
-// Encodings that act on queries, keys and values only, no encoding at all, and encodings that combine
-// two mechanisms.
+// Encodings that act only on queries, keys and values, no encoding at all, and encodings that
+// combine two mechanisms.
 
 package pe
 
@@ -30,7 +30,7 @@ var _ = Register(Scheme{Name: "c-nope", Extrapolates: Always,
 	attentionBias, attentionInit)
 
 // The query at place p sees n = p + 1 keys. In a stack such as rope+logn the factor acts beside the
-// rotation. Published code has s at 0.43, or at 1 (TabICL), at first.
+// rotation. In published code s starts at 0.43, or at 1 (TabICL).
 var _ = Register(Scheme{Name: "logn", Extrapolates: Always, New: newLogN},
 	option("logn", "ssmax", parsed(logFactor),
 		"factor of the queries of logn over n keys: s ln n with a trained s (ssmax, or ssmax:s with its "+
@@ -62,13 +62,13 @@ func logFactor(text string) (lengthFactor, error) {
 		f.numbers[i], _ = strconv.ParseFloat(part, 64)
 	}
 	if form == "qwen" && f.numbers[0] <= 1 {
-		return f, fmt.Errorf("%q divides by the logarithm of %g tokens: take more than 1", text,
+		return f, fmt.Errorf("%q divides by the logarithm of %g tokens: give more than 1", text,
 			f.numbers[0])
 	}
 	return f, nil
 }
 
-// over returns the factor over n keys; with ssmax what s multiplies.
+// over returns the factor over n keys; with ssmax, the factor of s.
 func (f lengthFactor) over(n float64) float64 {
 	switch f.form {
 	case "qwen":
@@ -90,7 +90,7 @@ func newLogN(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	places := c.Positions.Tokens()
 	ofPlace := func(i int) float64 { return f.over(float64(i + 1)) }
 	factors := ps.Add("pe.factors", false, computed(ofPlace), places)
-	var scales *torchpe.Param // [E,L,H]; nil where nothing is trained
+	var scales *torchpe.Param // [E,L,H]; nil if nothing is trained
 	if f.form == "ssmax" {
 		scales = ps.Add("pe.s", true, torchpe.Constant(f.numbers[0]), c.Layers, c.Heads)
 	}
@@ -105,8 +105,8 @@ func newLogN(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// The table is that of 2d-fixed with rows first and counted from 1, or of learn-2d, U(0, 1) at
-// first as in DETR's code, in every block. The values carry no position.
+// The table is that of 2d-fixed with rows first and counted from 1, or of learn-2d, which starts as
+// U(0, 1) as in DETR's code, in every block. The values carry no position.
 var _ = Register(Scheme{Name: "detr", Needs: NeedsGrid, New: newDETR,
 	Extrapolates: func(o Options) bool { return o["detr-table"] != "learned" }},
 	option("detr-table", "normalised", oneOf("normalised", "sine", "learned"),
@@ -122,7 +122,7 @@ func newDETR(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		name, c.initial = "learn-2d", uniformBelow(1)
 	}
 	if name == "2d-fixed" && c.DModel%4 != 0 {
-		return nil, fmt.Errorf("detr: d_model %d is not divisible by 4: two coordinates in pairs of "+
+		return nil, fmt.Errorf("detr: d_model %d is not divisible by 4: two coordinates need pairs of "+
 			"sine and cosine", c.DModel)
 	}
 	base, err := Find(name)
@@ -140,8 +140,8 @@ func newDETR(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		rows, _ := table.Begin(s, p).Table(0)
 		added := rows.Unsqueeze(1) // [E,1,N,D]
 		return qkvHooks{change: func(a Attn) (q, k, v torchpe.Tensor) {
-			// W_q P and W_k P, for one sample: the projections of P without their
-			// biases, which q and k have already.
+			// W_q P and W_k P, for one sample: the projections of P without their biases, which q
+			// and k already have.
 			pq, pk, _ := a.Project(added)
 			bq, bk, _ := a.Project(added.Narrow(2, 0, 1).Detach().MulScalar(0))
 			return a.Q.Add(pq.Sub(bq)), a.K.Add(pk.Sub(bk)), a.V
@@ -149,13 +149,13 @@ func newDETR(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// In the published code separators are tokens, each of the segment that it ends; here segments are
-// the rows of the tokens' grid, and columns the places in them.
+// In the published code separators are tokens, each part of the segment that it ends. Here segments
+// are the rows of the tokens' grid, and columns the places in them.
 var _ = Register(Scheme{Name: "bipe", Needs: NeedsGrid, New: newBiPE,
 	Extrapolates: func(o Options) bool { return o.Int("bipe-places") > 0 }},
-	option("bipe", "rope", oneOf("rope", "alibi"), "what the numbers of segments go into in bipe"),
+	option("bipe", "rope", oneOf("rope", "alibi"), "encoding of the segment numbers of bipe"),
 	option("bipe-places", "0", whole(0, 1<<20),
-		"places in a segment that bipe tells apart; 0 for all there are"),
+		"number of places in a segment that bipe distinguishes; 0 for all"),
 	direction("bipe", "causal"), ropeBase)
 
 // bipeFactor multiplies the slopes of alibi.
@@ -212,18 +212,18 @@ func segmentsIn(p Positions) []int {
 	return rows
 }
 
-// h is shared by blocks and by q, k and v. As in the official code dt = 0.01, and the solver is the
-// Runge-Kutta method of order 4 by the 3/8 rule with 5 steps from token to token; gradients go
+// Blocks share h, and so do q, k and v. As in the official code dt = 0.01, and the solver is the
+// fourth-order Runge-Kutta method with the 3/8 rule and 5 steps from token to token; gradients go
 // through its steps. W and b start as in torch.nn.Linear. The projections keep their own biases,
-// which the official code leaves out. A pass takes 20 (N-1) evaluations of h one after the other,
-// however wide the model is.
+// which the official code omits. A pass needs 20 (N-1) sequential evaluations of h, regardless of
+// the width of the model.
 var _ = Register(Scheme{Name: "floater", Learned: true, Extrapolates: Always, New: newFloater},
 	option("floater-dt", "0.01", number(1e-9, 1e3), "time from one place to the next in floater"),
 	option("floater-solver", "rk4", oneOf("rk4", "euler"),
-		"how floater goes from one place to the next: five steps of order 4 as in the "+
+		"how floater steps from one place to the next: five fourth-order steps as in the "+
 			"official code, or one Euler step, which is faster"))
 
-// floaterSteps counts the steps of the solver from one place to the next.
+// floaterSteps is the number of solver steps from one place to the next.
 const floaterSteps = 5
 
 type floater struct {
@@ -238,7 +238,7 @@ type floater struct {
 
 func newFloater(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	if c.Init.Kind != "" {
-		return nil, fmt.Errorf("floater: --pe-init %s: it has no learned table, and its first "+
+		return nil, fmt.Errorf("floater: --pe-init %s: it has no learned table; its first "+
 			"vectors start as N(0, sigma^2)", c.Init)
 	}
 	f := &floater{
@@ -270,9 +270,9 @@ func (f *floater) Begin(s *torchpe.Scope, p Positions) Hooks {
 //
 //	dz/dt = M relu(z) + c_0 + t c_1,  M = W_1 W_2,  c_0 = W_1 b_2 + u_1,  c_1 = W_1 u_2
 //
-// which takes one product a stage instead of two, and p follows from the sums R of relu(z) over the
-// stages as p(t) = p_0 + W_2 R + b_2 t + u_2 t^2/2. Runge-Kutta methods commute with linear maps,
-// and integrate times exactly, so the numbers equal those of steps on p up to rounding.
+// Each stage then needs one product instead of two, and p follows from the sums R of relu(z) over
+// the stages as p(t) = p_0 + W_2 R + b_2 t + u_2 t^2/2. Runge-Kutta methods commute with linear
+// maps, and integrate times exactly, so the numbers equal those of steps on p up to rounding.
 func (f *floater) flow(s *torchpe.Scope, start torchpe.Tensor, last int) torchpe.Tensor {
 	members := f.start.Shape[0]
 	w1, u1 := f.parts(s, 0)
@@ -333,17 +333,17 @@ func (f *floater) flow(s *torchpe.Scope, start torchpe.Tensor, last int) torchpe
 	return moved.Add(start.Unsqueeze(1)).Add(forced.Reshape(members, n, 1, f.d))
 }
 
-// parts returns the weights of p [E,D,D] and of t [E,D] of a layer of h.
+// parts returns the weights of p [E,D,D] and of t [E,D] in a layer of h.
 func (f *floater) parts(s *torchpe.Scope, layer int) (w, u torchpe.Tensor) {
 	all := f.maps[layer].w.In(s)
 	return all.Narrow(2, 0, f.d).Contiguous(), all.Select(2, f.d)
 }
 
-// floaterSolve makes the steps of z one after the other.
+// floaterSolve steps z.
 type floaterSolve struct {
 	m, eighth torchpe.Tensor // M times a step, and an eighth of it
 	forces    torchpe.Tensor // [E,stages,D], times a step
-	at        int            // the next of them
+	at        int            // index of the next
 }
 
 func (f *floaterSolve) force() torchpe.Tensor {
@@ -351,7 +351,7 @@ func (f *floaterSolve) force() torchpe.Tensor {
 	return f.forces.Select(1, f.at-1)
 }
 
-// threeEighths makes a step of the Runge-Kutta method of order 4 by the 3/8 rule (Kutta 1901),
+// threeEighths does a step of the fourth-order Runge-Kutta method with the 3/8 rule (Kutta 1901),
 // which torchdiffeq calls rk4. r is the sum of relu(z) with the weights 1, 3, 3, 1.
 func (f *floaterSolve) threeEighths(z torchpe.Tensor) (r, next torchpe.Tensor) {
 	r1 := z.ReLU()
@@ -366,7 +366,7 @@ func (f *floaterSolve) threeEighths(z torchpe.Tensor) (r, next torchpe.Tensor) {
 	return r, z.Add(torchpe.Linear(r, f.eighth, f.force()))
 }
 
-// euler makes one Euler step; r is relu(z).
+// euler does one Euler step; r is relu(z).
 func (f *floaterSolve) euler(z torchpe.Tensor) (r, next torchpe.Tensor) {
 	r = z.ReLU()
 	return r, z.Add(torchpe.Linear(r, f.m, f.force()))

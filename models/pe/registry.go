@@ -15,40 +15,39 @@ import (
 type Config struct {
 	Members, Layers, Heads, DModel int
 	Positions                      Positions
-	// tokens in training, where it is built for others; else 0
+	// number of tokens in training if built for another number, else 0
 	Trained int
 	Sigma   []float64 // [E] standard deviation of the initial learned PE
 	Init    Init      // how learned tables start
-	Options Options   // as Resolve returned them
+	Options Options   // returned by Resolve
 	Dropout float64   // on the tables that the scheme adds, in training only
-	Local   []bool    // [L] which layers have a window of attention; nil for none
+	Local   []bool    // [L] layers with an attention window; nil for none
 
-	scheme  string       // that is built, for errors
-	initial torchpe.Init // of learned tables, in place of Init; nil for none
+	scheme  string       // the scheme being built, for errors
+	initial torchpe.Init // of learned tables, instead of Init; nil for none
 }
 
 // HeadWidth returns Dh.
 func (c Config) HeadWidth() int { return c.DModel / c.Heads }
 
-// Scheme is an entry of the registry. About has its facts.
+// Scheme is an entry of the registry. About returns its facts.
 type Scheme struct {
 	Name  string
 	Needs Need
-	// MinHeadWidth is the narrowest head Dh that it can use; 0 for any.
+	// MinHeadWidth is the smallest head width Dh that it can use; 0 for any.
 	MinHeadWidth int
-	// Extrapolates says whether a trained encoding can be evaluated at more tokens than in
-	// training, with these options: nothing that is trained or drawn depends on N. nil stands for
-	// never.
+	// Extrapolates reports whether, with these options, a trained encoding can be evaluated at more tokens
+	// than in training, because nothing that is trained or drawn depends on N. nil stands for never.
 	Extrapolates func(Options) bool
-	Learned      bool // it is initialised with sigma
+	Learned      bool // initialised with sigma
 	Options      []Option
 	New          func(Config, *torchpe.ParamSet) (Encoding, error)
 
 	parts  []part      // of a stack
-	layers layers.List // in which the parts act
+	layers layers.List // layers of the parts
 }
 
-// Always returns true: an Extrapolates for schemes that can with all options.
+// Always returns true: the Extrapolates of schemes that can with all options.
 func Always(Options) bool { return true }
 
 var registry []Scheme
@@ -56,7 +55,7 @@ var registry []Scheme
 // Register adds a scheme with its options, and returns it.
 func Register(s Scheme, options ...Option) Scheme {
 	if strings.ContainsAny(s.Name, "+@*,()") {
-		panic("pe: scheme " + s.Name + ": + joins schemes, and @*,() give them to layers")
+		panic("pe: scheme " + s.Name + ": + stacks schemes, and @*,() assign them to layers")
 	}
 	if slices.Contains(Names(), s.Name) {
 		panic("pe: scheme " + s.Name + " registered twice")
@@ -81,7 +80,7 @@ func namesOf(schemes []Scheme) []string {
 	return names
 }
 
-// Find returns the scheme called name, or a stack: schemes joined by +, or given to layers as in
+// Find returns the scheme called name, or a stack: schemes joined by +, or assigned to layers as in
 // rope@1-3,nope@4 and rope*3,nope.
 func Find(name string) (Scheme, error) {
 	if name == "" {
@@ -94,8 +93,8 @@ func Find(name string) (Scheme, error) {
 	case layers.Differ(name) || strings.Contains(name, "+"):
 		return stackOf(name, list)
 	case strings.Contains(name, "("):
-		return Scheme{}, fmt.Errorf("positional encoding %q: parentheses are for encodings that layers "+
-			"differ in; give the options as flags", name)
+		return Scheme{}, fmt.Errorf("positional encoding %q: parentheses are for encodings that differ between "+
+			"layers; give the options as flags", name)
 	}
 	return findOne(name)
 }
@@ -111,7 +110,7 @@ func findOne(name string) (Scheme, error) {
 }
 
 // Resolve returns the value of every option of the scheme: the given one, or the default of the
-// reading ("text" or "code"). It ignores given options of other schemes; a bad value is an error,
+// reading ("text" or "code"). It ignores given options of other schemes. A bad value is an error,
 // and so is an option that no scheme has.
 func (s Scheme) Resolve(fidelity string, given Options) (Options, error) {
 	if fidelity != "text" && fidelity != "code" {
@@ -143,8 +142,8 @@ func (s Scheme) Resolve(fidelity string, given Options) (Options, error) {
 	return resolved, nil
 }
 
-// Stored returns resolved options as configurations hold them: without [Option.Later] ones at their
-// default. Resolve gives them back.
+// Stored returns resolved options for configurations: without [Option.Later] ones at their default.
+// Resolve restores these.
 func (s Scheme) Stored(fidelity string, resolved Options) Options {
 	stored := maps.Clone(resolved)
 	for _, o := range s.Options {
@@ -159,14 +158,14 @@ func (s Scheme) Stored(fidelity string, resolved Options) Options {
 	return stored
 }
 
-// isOption reports whether some scheme has an option of this name.
+// isOption reports whether any scheme has an option of this name.
 func isOption(name string) bool {
 	return slices.ContainsFunc(registry, func(s Scheme) bool {
 		return slices.ContainsFunc(s.Options, func(o Option) bool { return o.Name == name })
 	})
 }
 
-// Build checks the configuration and makes the scheme's encoding, declaring its parameters in ps.
+// Build checks the configuration and builds the scheme's encoding. It declares the parameters in ps.
 func (s Scheme) Build(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	if err := c.Positions.validate(); err != nil {
 		return nil, err
@@ -180,7 +179,7 @@ func (s Scheme) Build(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		return nil, err
 	}
 	if c.HeadWidth() < s.MinHeadWidth {
-		return nil, fmt.Errorf("%s: the head width %d = %d/%d is less than %d: take fewer heads "+
+		return nil, fmt.Errorf("%s: the head width %d = %d/%d is less than %d: use fewer heads "+
 			"or a larger d_model",
 			s.Name, c.HeadWidth(), c.DModel, c.Heads, s.MinHeadWidth)
 	}
@@ -206,20 +205,20 @@ func (s Scheme) Build(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	return e, err
 }
 
-// Size holds the numbers on which the number of parameters depends.
+// Size holds the sizes on which the number of parameters depends.
 type Size struct{ Tokens, DModel, Heads, Layers int }
 
-// Facts describe a scheme with certain options at a certain size.
+// Facts describe a scheme with given options at a given size.
 type Facts struct {
 	Sites        Site      // of all layers
 	Attention    Attention // of the first layer
-	Parameters   int       // trained ones of one member
+	Parameters   int       // trained parameters per member
 	Extrapolates bool
 }
 
 // Describe builds the scheme for tokens on the most square grid and returns its facts.
 func (s Scheme) Describe(z Size, o Options) (Facts, error) {
-	ps := torchpe.NewParamSet(1, torchpe.Float32, torchpe.CPU) // never built: nothing is allocated
+	ps := torchpe.NewParamSet(1, torchpe.Float32, torchpe.CPU) // never allocated
 	e, err := s.Build(Config{
 		Members: 1, Layers: z.Layers, Heads: z.Heads, DModel: z.DModel,
 		Positions: SquareGrid(z.Tokens), Sigma: []float64{1}, Options: o,
@@ -230,12 +229,12 @@ func (s Scheme) Describe(z Size, o Options) (Facts, error) {
 	return Facts{sitesIn(e, z.Layers), e.Attention(0), ps.Count(), s.CanExtrapolate(o)}, nil
 }
 
-// CanExtrapolate says whether a trained encoding can be evaluated at more tokens than in training,
-// with these options.
+// CanExtrapolate reports whether, with these options, a trained encoding can be evaluated at more
+// tokens than in training.
 func (s Scheme) CanExtrapolate(o Options) bool { return s.Extrapolates != nil && s.Extrapolates(o) }
 
-// CheckTokens returns an error where an encoding that was trained on some number of tokens cannot
-// be evaluated at another. The error names the scheme, and the parts of a stack that cannot.
+// CheckTokens returns an error if an encoding that was trained on some number of tokens cannot be
+// evaluated at another number. The error names the scheme, and the parts of a stack that cannot.
 func (s Scheme) CheckTokens(trained, now int, o Options) error {
 	if now <= trained || s.CanExtrapolate(o) {
 		return nil
@@ -259,7 +258,7 @@ func (s Scheme) CheckTokens(trained, now int, o Options) error {
 		"and %s table is tied to their number; %s", s.Name, now, trained, tied, hint)
 }
 
-// Fits returns an error where the scheme cannot use such positions.
+// Fits returns an error if the scheme cannot use such positions.
 func (s Scheme) Fits(p Positions) error {
 	if err := p.provide(s.Needs); err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)
@@ -277,14 +276,14 @@ func (s Scheme) checkSigma(c Config) error {
 	}
 	for e, sigma := range c.Sigma {
 		if !(sigma >= 0) || math.IsInf(sigma, 1) {
-			return fmt.Errorf("%s: sigma %g of member %d: a standard deviation is finite and not negative",
+			return fmt.Errorf("%s: sigma %g of member %d: a standard deviation must be finite and not negative",
 				s.Name, sigma, e)
 		}
 	}
 	return nil
 }
 
-// CheckDropout returns an error where the elements of a learned table cannot be dropped with
+// CheckDropout returns an error if the elements of a learned table cannot be dropped with
 // probability p.
 func (s Scheme) CheckDropout(p float64) error {
 	switch {
@@ -296,7 +295,7 @@ func (s Scheme) CheckDropout(p float64) error {
 	return nil
 }
 
-// CheckInit returns an error where an Init is chosen and the scheme has no learned table.
+// CheckInit returns an error if an Init is chosen but the scheme has no learned table.
 func (s Scheme) CheckInit(i Init) error {
 	if i.Kind != "" && !s.Learned {
 		return fmt.Errorf("%s: --pe-init %s: it has no learned table that starts with sigma", s.Name, i)

@@ -1,5 +1,5 @@
-// Rotations by the token's place on the line: rope, and what stretches it to more tokens than
-// trained.
+// Rotations by the token's place on the line: rope, and methods that stretch it to more tokens than
+// in training.
 
 package pe
 
@@ -15,20 +15,20 @@ import (
 
 var (
 	ropeDims = option("rope-dims", "all", allOrEven,
-		"how many dimensions of a head are turned, by frequencies of that width: all, or an even "+
+		"how many dimensions of a head are rotated, with frequencies for that width: all, or an even "+
 			"number; the rest stay as they are")
 	ropeProportion = option("rope-proportion", "1", positiveUpTo(1),
-		"share of the pairs that are turned, by frequencies of the whole head, the fastest first "+
+		"share of the pairs that are rotated, with frequencies for the whole head, fastest first "+
 			"(p-RoPE); the rest stay as they are").later()
 	ropeScale = option("rope-scale", "2", number(1, 1e6),
-		"how many times longer than trained the sequence is; the base's factor alpha in "+
+		"how many times longer than in training the sequence is; the base's factor alpha in "+
 			"rope-ntk")
 	ropeTrained = option("rope-trained-tokens", "0", whole(0, 1<<30),
-		"tokens that the rotation was trained on; with 0 a fixed --rope-scale (rope-pi, "+
-			"rope-ntk), or all tokens there are (rope-yarn, rope-longrope)")
+		"tokens on which the rotation was trained; with 0 a fixed --rope-scale (rope-pi, "+
+			"rope-ntk), or the current number of tokens (rope-yarn, rope-longrope)")
 )
 
-// allOrEven checks the number of dimensions that are turned.
+// allOrEven checks the number of rotated dimensions.
 func allOrEven(v string) error {
 	if n, err := strconv.Atoi(v); v != "all" && (err != nil || n < 2 || n%2 != 0) {
 		return fmt.Errorf("%q is neither all nor an even number of at least 2", v)
@@ -37,7 +37,7 @@ func allOrEven(v string) error {
 }
 
 // registerRope registers a scheme given by its angles, a function of place and pair. The pairs are
-// those of width dimensions: --rope-dims, or the head. A head has at least leastPairs pairs.
+// those of width dimensions, --rope-dims or the head width. A head has at least leastPairs pairs.
 //
 //nolint:unparam // the result is for "var _ = registerRope(...)", which needs no init function
 func registerRope(name string, leastPairs int, angles func(c Config, width int) (turn, error),
@@ -68,7 +68,7 @@ func registerRope(name string, leastPairs int, angles func(c Config, width int) 
 		}}, append(all, attentionBias, attentionInit)...)
 }
 
-// turnedDims returns --rope-dims: the head width for all.
+// turnedDims returns --rope-dims, which is the head width for all.
 func (c Config) turnedDims() (int, error) {
 	dims := c.int("rope-dims")
 	switch {
@@ -81,8 +81,7 @@ func (c Config) turnedDims() (int, error) {
 	return dims, nil
 }
 
-// trainedTokens returns --rope-trained-tokens, or where it is 0 the number that the model was
-// trained on.
+// trainedTokens returns --rope-trained-tokens, or if it is 0 the number of tokens in training.
 func (c Config) trainedTokens() float64 {
 	if trained := c.float("rope-trained-tokens"); trained > 0 {
 		return trained
@@ -93,24 +92,24 @@ func (c Config) trainedTokens() float64 {
 	return float64(c.Positions.Tokens())
 }
 
-// In the pairs of --rope-dims frequencies are those over r dimensions, with --rope-proportion those
-// over all: GPT-NeoX, and section 6 of Barbero et al.
+// With --rope-dims, frequencies are those for r dimensions; with --rope-proportion, those for all:
+// GPT-NeoX, and section 6 of Barbero et al.
 var _ = registerRope("rope", 1, func(c Config, width int) (turn, error) {
 	return c.proportion(plainTurn(c.float("rope-base"), width), width)
 }, ropeDims, ropeProportion)
 
-// proportion returns the turn of --rope-proportion of the pairs of width dimensions.
+// proportion returns the rotation restricted to --rope-proportion of the pairs of width dimensions.
 func (c Config) proportion(t turn, width int) (turn, error) {
 	share := c.float("rope-proportion")
 	kept := int(math.Floor(share * float64(width) / 2))
 	if kept == 0 {
-		return nil, fmt.Errorf("%s: --rope-proportion %g of %d pairs is not one pair: take at least %g",
+		return nil, fmt.Errorf("%s: --rope-proportion %g of %d pairs is less than one pair: give at least %g",
 			c.scheme, share, width/2, 2/float64(width))
 	}
 	return t.first(kept), nil
 }
 
-// With --rope-trained-tokens L the scale is N/L, and 1 where N is less.
+// With --rope-trained-tokens L the scale is N/L, or 1 if N is smaller.
 var _ = registerRope("rope-pi", 1, func(c Config, width int) (turn, error) {
 	s := c.float("rope-scale")
 	if trained := c.int("rope-trained-tokens"); trained > 0 {
@@ -122,10 +121,10 @@ var _ = registerRope("rope-pi", 1, func(c Config, width int) (turn, error) {
 	}, width)
 }, ropeScale, ropeTrained, ropeProportion)
 
-// alpha is --rope-scale f; with --rope-trained-tokens L it follows the length.
+// alpha is --rope-scale f; with --rope-trained-tokens L it follows from the length.
 var _ = registerRope("rope-ntk", 2, func(c Config, width int) (turn, error) {
 	if width < 4 {
-		return nil, fmt.Errorf("rope-ntk: --rope-dims %d has one pair, which no base slows: take at "+
+		return nil, fmt.Errorf("rope-ntk: --rope-dims %d has one pair, which no base slows down: give at "+
 			"least 4", width)
 	}
 	alpha := c.float("rope-scale")
@@ -138,13 +137,13 @@ var _ = registerRope("rope-ntk", 2, func(c Config, width int) (turn, error) {
 	return plainTurn(ntkBase(c.float("rope-base"), alpha, width), width), nil
 }, ropeScale, ropeTrained, ropeDims.later())
 
-// ntkBase returns the base that NTK-aware interpolation by alpha uses over width dimensions.
+// ntkBase returns the base of NTK-aware interpolation by alpha over width dimensions.
 func ntkBase(base, alpha float64, width int) float64 {
 	return base * math.Pow(alpha, float64(width)/float64(width-2))
 }
 
 // by-parts is the authors' earlier "NTK-by-parts", with their code's constants: NTK-aware between
-// linear and plain, and q and k as long as they were.
+// linear and plain, without a factor on q and k.
 var _ = registerRope("rope-yarn", 2, func(c Config, width int) (turn, error) {
 	trained := c.trainedTokens()
 	base, s, kind := c.float("rope-base"), c.float("rope-scale"), c.text("rope-yarn")
@@ -169,12 +168,12 @@ var _ = registerRope("rope-yarn", 2, func(c Config, width int) (turn, error) {
 	return turnBy(frequency, m), nil
 }, ropeScale, ropeTrained,
 	option("rope-yarn", "fixed", oneOf("fixed", "dynamic", "by-parts"),
-		"YaRN with a fixed scale, with that of the length (dynamic), or the earlier "+
+		"YaRN with a fixed scale, with the scale of the length (dynamic), or the earlier "+
 			"NTK-by-parts"),
 	option("yarn-beta-fast", "32", number(1e-6, 1e6),
-		"turns over the trained tokens from which a rotation stays as it is"),
+		"a rotation with at least this many turns over the trained tokens stays unchanged"),
 	option("yarn-beta-slow", "1", number(1e-6, 1e6),
-		"turns over the trained tokens below which a rotation is interpolated"),
+		"a rotation with fewer turns over the trained tokens is interpolated"),
 	option("yarn-truncate", "true", yesNo,
 		"whether the ends of the ramp of rope-yarn are rounded to whole pairs; false in gpt-oss").later(),
 	option("yarn-attention-factor", "auto", yarnFactor,
@@ -190,8 +189,8 @@ var yarnFactor = orWord(func(v string) error {
 	return positive(ofAll)
 }, "auto")
 
-// yarnFactor returns the factor of q and k at a scale s. With --yarn-attention-factor A/B it is that
-// of mscale A over that of mscale_all_dim B, as in transformers.
+// yarnFactor returns the factor of q and k at a scale s. With --yarn-attention-factor A/B it is the
+// ratio of those of mscale A and mscale_all_dim B, as in transformers.
 func (c Config) yarnFactor(s float64, kind string) float64 {
 	magnitude := func(factor float64) float64 { return 0.1*factor*math.Log(s) + 1 }
 	scale, ofAll, quotient := strings.Cut(c.text("yarn-attention-factor"), "/")
@@ -208,16 +207,15 @@ func (c Config) yarnFactor(s float64, kind string) float64 {
 	return magnitude(1)
 }
 
-// trainedRotary is the rotation that a model was trained with: the width of a head, the base, and
-// the tokens.
+// trainedRotary is the rotation with which a model was trained: the width of a head, the base, and
+// the number of tokens.
 type trainedRotary struct {
 	width        int
 	base, tokens float64
 }
 
-// ramp returns g_k: 1 for pairs that turn more than fast times over the trained tokens, 0 for those
-// that turn less than slow times, and in between a straight line, which if truncated begins and ends
-// at whole pairs.
+// ramp returns g_k: 1 for pairs that turn more than fast times over the trained tokens, 0 for those that
+// turn less than slow times, and linear in between. If truncated, the ramp begins and ends at whole pairs.
 func (r trainedRotary) ramp(fast, slow float64, truncated bool) func(k int) float64 {
 	dim := func(turns float64) float64 {
 		return float64(r.width) * math.Log(r.tokens/(turns*2*math.Pi)) / (2 * math.Log(r.base))
@@ -228,7 +226,7 @@ func (r trainedRotary) ramp(fast, slow float64, truncated bool) func(k int) floa
 	}
 	low, high = max(low, 0), min(high, float64(r.width-1))
 	if low == high {
-		high += 0.001 // as the authors' code
+		high += 0.001 // as in the authors' code
 	}
 	return func(k int) float64 { return 1 - min(max((float64(k)-low)/(high-low), 0), 1) }
 }
@@ -250,12 +248,12 @@ var _ = registerRope("rope-llama3", 1, func(c Config, width int) (turn, error) {
 	return turnBy(frequency, 1), nil
 }, ropeScale, ropeTrained, ropeDims,
 	option("llama3-low", "1", positive,
-		"turns over the trained tokens below which rope-llama3 divides a rotation by the scale"),
+		"rope-llama3 divides a rotation by the scale if it has fewer turns over the trained tokens"),
 	option("llama3-high", "4", positive,
-		"turns over the trained tokens from which rope-llama3 leaves a rotation as it is"))
+		"rope-llama3 leaves a rotation unchanged from this many turns over the trained tokens"))
 
 // The factor of q and k is that of the scale for both lists of factors. torchpe does not search for
-// factors: auto has s^(k/(Dh/2-1)), rope-ntk's stretch, with which the paper's search starts.
+// factors: auto is s^(k/(Dh/2-1)), the stretch of rope-ntk, with which the paper's search starts.
 var _ = registerRope("rope-longrope", 2, func(c Config, width int) (turn, error) {
 	trained := c.trainedTokens()
 	lambda, err := longRescale(c, trained)
@@ -286,18 +284,18 @@ var _ = registerRope("rope-longrope", 2, func(c Config, width int) (turn, error)
 	}, nil
 }, ropeScale, ropeTrained,
 	option("longrope-factors", "auto", orWord(positives, "auto"),
-		"divisors of the frequencies, from fast to slow: Dh/2 numbers with commas between, or auto"),
+		"divisors of the frequencies, from fast to slow: Dh/2 comma-separated numbers, or auto"),
 	option("longrope-short", "none", orWord(positives, "none"),
-		"divisors of the frequencies up to the trained tokens: Dh/2 numbers with commas "+
-			"between, or none for those of --longrope-factors").later(),
+		"divisors of the frequencies up to the trained tokens: Dh/2 comma-separated "+
+			"numbers, or none for those of --longrope-factors").later(),
 	option("longrope-stretch", "fixed", oneOf("fixed", "dynamic"),
-		"factors of rope-longrope as given, or less the nearer the length is to the trained one").later(),
+		"factors of rope-longrope as given, or smaller the closer the length is to the trained one").later(),
 	option("longrope-magnitude", "su", orWord(positive, "su", "yarn"),
 		"factor of q and k: su, yarn, or a number"),
-	option("longrope-first", "0", whole(0, 1<<30), "number of first tokens that are turned as by rope"))
+	option("longrope-first", "0", whole(0, 1<<30), "number of first tokens that are rotated as by rope"))
 
-// longRescale returns lambda_k for the tokens there are: with --longrope-stretch dynamic
-// 1 + (lambda_k - 1) (N/L - 1)/(s - 1), which as in the authors' code is not clamped for N < L.
+// longRescale returns lambda_k for the current number of tokens: with --longrope-stretch dynamic 1
+// + (lambda_k - 1) (N/L - 1)/(s - 1), which as in the authors' code is not clamped for N < L.
 func longRescale(c Config, trained float64) ([]float64, error) {
 	name, s, n := "longrope-factors", c.float("rope-scale"), float64(c.Positions.Tokens())
 	if n <= trained && !c.is("longrope-short", "none") {
@@ -315,7 +313,8 @@ func longRescale(c Config, trained float64) ([]float64, error) {
 		factor := lambda[k]
 		if lambda[k] = 1 + (factor-1)*(n/trained-1)/(s-1); lambda[k] <= 0 {
 			return nil, fmt.Errorf("rope-longrope: --longrope-stretch dynamic makes the factor %g of "+
-				"pair %d %g at %g tokens, trained on %g: a factor is above 0", factor, k, lambda[k], n, trained)
+				"pair %d %g at %g tokens, trained on %g: a factor must be above 0",
+				factor, k, lambda[k], n, trained)
 		}
 	}
 	return lambda, nil
@@ -333,14 +332,13 @@ func longList(c Config, name string) ([]float64, error) {
 	}
 	lambda := c.floats(name)
 	if len(lambda) != pairs {
-		return nil, fmt.Errorf("rope-longrope: --%s has %d numbers, the head width %d = %d/%d has %d pairs",
+		return nil, fmt.Errorf("rope-longrope: --%s has %d numbers, but the head width %d = %d/%d has %d pairs",
 			name, len(lambda), c.HeadWidth(), c.DModel, c.Heads, pairs)
 	}
 	return lambda, nil
 }
 
-// At least the fastest pair is turned. Other papers of the name (video, hyperbolic) are other
-// schemes.
+// At least the fastest pair is rotated. Other papers with this name (video, hyperbolic) are other schemes.
 var _ = registerRope("hope", 1, func(c Config, width int) (turn, error) {
 	base, kept, slowest := c.float("rope-base"), 1, 2*math.Pi/c.trainedTokens()
 	for kept < width/2 && math.Pow(base, -2*float64(kept)/float64(width)) > slowest {
@@ -349,8 +347,8 @@ var _ = registerRope("hope", 1, func(c Config, width int) (turn, error) {
 	return plainTurn(base, width).first(kept), nil
 }, ropeTrained)
 
-// Logits scale with zeta^((i-j)/S), which grows without bound for j > i, so the default is causal. The
-// centre ceil(N/2) keeps numbers small and changes no logit.
+// Logits scale with zeta^((i-j)/S), which grows without bound for j > i, so the default is causal.
+// The centre ceil(N/2) keeps numbers small and does not change logits.
 var _ = registerRope("xpos", 1, func(c Config, width int) (turn, error) {
 	dh, gamma, span := float64(width), c.float("xpos-gamma"), c.float("xpos-scale-base")
 	centre := c.float("positions-from") + math.Ceil(float64(c.Positions.Tokens())/2)

@@ -8,15 +8,15 @@ import (
 	"torchpe/torchpe"
 )
 
-// Matrices of all coordinates commute, as each block of a head has one skew matrix, so that logits
-// depend on differences of coordinates alone. The published code trains both triangles of a matrix,
-// N(0, 1) at first, of which only the difference counts. Without a licence there, the test is of the
-// formula.
+// The matrices of all coordinates commute, because each block of a head has one skew matrix, so
+// logits depend only on differences of coordinates. The published code trains both triangles of a
+// matrix, N(0, 1) at first, of which only the difference counts. That code has no licence, so the
+// test compares with the formula.
 var _ = Register(Scheme{Name: "comrope", Needs: NeedsPoints, MinHeadWidth: 2, Extrapolates: Always,
 	New: newComRoPE},
 	option("comrope", "ld", oneOf("ld", "ap"),
-		"what turns a block of comrope: all coordinates with trained factors (ld), or one coordinate, in "+
-			"turns from block to block (ap)"),
+		"what rotates a block of comrope: all coordinates with trained factors (ld), or one coordinate, "+
+			"alternating from block to block (ap)"),
 	option("comrope-block", "8", whole(2, 1<<12),
 		"dimensions of a block of comrope; a narrower head is one block"),
 	option("comrope-range", "unit", oneOf("unit", "raw"),
@@ -28,8 +28,8 @@ func newComRoPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	axes, g, all := len(built[0]), min(c.int("comrope-block"), c.HeadWidth()), c.is("comrope", "ld")
 	blocks := c.HeadWidth() / g
 	if !all && blocks < axes {
-		return nil, fmt.Errorf("comrope: --comrope ap turns a block by each of %d coordinates, and the head "+
-			"width %d = %d/%d has %d of %d: take a smaller --comrope-block", axes, c.HeadWidth(), c.DModel,
+		return nil, fmt.Errorf("comrope: --comrope ap rotates a block by each of %d coordinates, but the head "+
+			"width %d = %d/%d has %d of %d: give a smaller --comrope-block", axes, c.HeadWidth(), c.DModel,
 			c.Heads, blocks, g)
 	}
 	flat := c.comropePlaces(built)
@@ -43,8 +43,9 @@ func newComRoPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 			return oneIf(i%blocks%axes == i/blocks)
 		}), 1, axes, blocks)
 	}
-	// The largest singular value of an exponent at the start: that of a skew matrix of N(0, 2), times
-	// coordinates with factors of four standard deviations. A series of normal matrices asks for no more.
+	// The largest singular value of an exponent at the start: that of a skew matrix of N(0, 2),
+	// times coordinates with factors of four standard deviations. The series for normal matrices
+	// needs no larger bound.
 	most := 2 * math.Sqrt(2*float64(g)) * max(slices.Max(flat), -slices.Min(flat), 1)
 	if all {
 		most *= 4 * math.Sqrt(float64(axes))
@@ -64,7 +65,7 @@ func newComRoPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// comropePlaces returns the coordinates of --comrope-range, one token after the other.
+// comropePlaces returns the coordinates of --comrope-range, token by token.
 func (c Config) comropePlaces(points [][]float64) []float64 {
 	flat := slices.Concat(points...)
 	if c.is("comrope-range", "raw") {

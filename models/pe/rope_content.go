@@ -1,4 +1,4 @@
-// Rotations by positions that the tokens' contents set.
+// Rotations by positions that depend on the tokens' contents.
 
 package pe
 
@@ -9,7 +9,7 @@ import (
 	"torchpe/torchpe"
 )
 
-// turnedBy returns queries and keys turned by angles [E,B,H,N,P] of the tokens.
+// turnedBy returns queries and keys rotated by angles [E,B,H,N,P] of the tokens.
 func turnedBy(a Attn, angles torchpe.Tensor, half bool) (q, k, v torchpe.Tensor) {
 	cos, sin := angles.Cos(), angles.Sin()
 	return torchpe.RotatePairs(a.Q, cos, sin, half), torchpe.RotatePairs(a.K, cos, sin, half), a.V
@@ -18,8 +18,8 @@ func turnedBy(a Attn, angles torchpe.Tensor, half bool) (q, k, v torchpe.Tensor)
 // silu returns x sigmoid(x).
 func silu(x torchpe.Tensor) torchpe.Tensor { return x.Mul(x.Sigmoid()) }
 
-// The places of tokens enter by the causal mask alone. Published models have rope in their first layers
-// and these positions in the others.
+// The places of tokens enter only through the causal mask. Published models have rope in their
+// first layers and these positions in the others.
 var _ = Register(Scheme{Name: "repo", MinHeadWidth: 2, Extrapolates: Always, New: newRePo},
 	option("repo", "swiglu", oneOf("swiglu", "linear"),
 		"map from a token to its position in each head: gated by SiLU, or linear"),
@@ -58,7 +58,7 @@ func newRePo(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// addFrequencies adds those of rope [E,Dh/2], which are not trained.
+// addFrequencies adds the frequencies of rope [E,Dh/2], which are not trained.
 func (c Config) addFrequencies(ps *torchpe.ParamSet) *torchpe.Param {
 	base, pairs := c.float("rope-base"), c.HeadWidth()/2
 	return ps.Add("pe.frequency", false, computed(func(k int) float64 {
@@ -66,22 +66,22 @@ func (c Config) addFrequencies(ps *torchpe.ParamSet) *torchpe.Param {
 	}), pairs)
 }
 
-// As published the tokens are read in the parts that belong to heads, each divided by its length, and
-// without an activation behind the convolution. Temperatures are rope's frequencies, which are not
-// trained; the published code's base is 500000. Its full-rank map and its wider gates are left out.
+// As published, the tokens are read in the parts that belong to heads, each divided by its length,
+// without an activation after the convolution. Temperatures are rope's frequencies, which are not
+// trained; the published code's base is 500000. Its full-rank map and its wider gates are omitted.
 var _ = Register(Scheme{Name: "selective-rope", MinHeadWidth: 2, Extrapolates: Always,
 	New: newSelectiveRoPE},
 	option("selective-rank", "32", whole(1, 1<<16),
 		"rank of the map from tokens to angles of selective-rope"),
 	option("selective-conv", "4", whole(0, 1<<10),
-		"tokens up to each one over which selective-rope convolves the angles; 0 for the difference to "+
-			"the token before"),
+		"number of tokens, up to each one, over which selective-rope convolves the angles; 0 for the "+
+			"difference to the token before"),
 	option("selective-gate", "false", yesNo,
 		"whether selective-rope multiplies angles by a gate of each head"),
 	option("selective-bias", "false", yesNo, "whether selective-rope adds a trained angle for each token"),
 	ropeBase, ropeLayout, attentionBias, attentionInit)
 
-// selective holds the numbers of selective-rope; conv, bias and gate may be missing.
+// selective holds the parameters of selective-rope; conv, bias and gate may be missing.
 type selective struct {
 	down, up, conv, bias *torchpe.Param // [E,L,r,D], [E,L,H P,r], [E,L,H P,K], [E,L,H P]
 	gate                 linearMap      // [E,L,H,D]
@@ -118,8 +118,8 @@ func newSelectiveRoPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// steps returns by how much each token x [E,B,N,D], in the order of places, turns those from it on:
-// [E,B,N,H,P].
+// steps returns the angles by which each token x [E,B,N,D], in the order of places, rotates itself
+// and all later tokens: [E,B,N,H,P].
 func (z selective) steps(s *torchpe.Scope, layer int, x torchpe.Tensor) torchpe.Tensor {
 	e, b, n, d := x.Size(0), x.Size(1), x.Size(2), x.Size(3)
 	of := func(p *torchpe.Param) torchpe.Tensor { return p.In(s).Select(1, layer) }

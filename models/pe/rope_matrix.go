@@ -1,5 +1,5 @@
-// Rotations that are more than angles of pairs: exponentials of trained matrices, sums of
-// frequencies, phases that tokens set, and complex numbers.
+// Rotations beyond angles of pairs: exponentials of trained matrices, sums of frequencies, phases
+// that depend on tokens, and complex numbers.
 
 package pe
 
@@ -14,18 +14,18 @@ import (
 	"torchpe/torchpe"
 )
 
-// Matrices of two axes do not commute, so the logits depend on offsets alone only on a line. The
-// dimensions of a head that fill no block stay as they are. The published code trains both triangles of
-// a matrix and uses the upper one.
+// Matrices of two axes do not commute, so logits depend on offsets alone only on a line. The
+// dimensions of a head that fill no block stay unchanged. The published code trains both triangles
+// of a matrix and uses the upper one.
 var _ = Register(Scheme{Name: "liere", Needs: NeedsPoints, MinHeadWidth: 2, Extrapolates: Always,
 	New: newLieRE},
 	option("liere-block", "8", whole(2, 1<<12),
-		"dimensions of a block that liere turns at once; a narrower head is one block"),
+		"dimensions of a block that liere rotates at once; a narrower head is one block"),
 	option("liere-share", "heads", oneOf("heads", "none"),
 		"whether heads share the matrices of liere, or have their own (none)"),
 	option("liere-steps", "0", stepsOfAxes,
 		"steps along an axis over which coordinates of liere run from 0 to 1: a number, or "+
-			"one for each axis with commas between; 0: those there are; raw: coordinates as they are"),
+			"one for each axis, comma-separated; 0: the actual number; raw: unscaled coordinates"),
 	attentionBias, attentionInit)
 
 // stepsOfAxes checks --liere-steps.
@@ -35,7 +35,7 @@ func stepsOfAxes(v string) error {
 	}
 	for _, part := range strings.Split(v, ",") {
 		if err := whole(0, 1<<20)(part); err != nil {
-			return fmt.Errorf("%w, nor several with commas between, nor raw", err)
+			return fmt.Errorf("%w, nor a comma-separated list of them, nor raw", err)
 		}
 	}
 	return nil
@@ -54,7 +54,7 @@ func newLieRE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	blocks := c.HeadWidth() / g
 	skew := ps.Add("pe.skew", true, uniformBelow(2*math.Pi), axes, heads, blocks, g*(g-1)/2)
 	places := ps.Add("pe.places", false, copied(flat), len(built), axes)
-	// The sum of absolute values of a row of the exponent, at the start at most.
+	// An upper bound of the row sums of absolute values of the exponent at the start.
 	most := 0.0
 	for point := range slices.Chunk(flat, axes) {
 		sum := 0.0
@@ -74,7 +74,7 @@ func newLieRE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// liereCoordinates returns the coordinates of --liere-steps, one token after the other: from 0 to
+// liereCoordinates returns the coordinates of --liere-steps, token by token: from 0 to
 // steps/expected over each axis, both ends included, for the number of steps along it.
 func liereCoordinates(points [][]float64, text string) ([]float64, error) {
 	flat, axes := slices.Concat(points...), len(points[0])
@@ -83,8 +83,8 @@ func liereCoordinates(points [][]float64, text string) ([]float64, error) {
 	}
 	list := strings.Split(text, ",")
 	if len(list) != 1 && len(list) != axes {
-		return nil, fmt.Errorf("liere: --liere-steps %s has %d numbers, and there are %d "+
-			"coordinates a token", text, len(list), axes)
+		return nil, fmt.Errorf("liere: --liere-steps %s has %d numbers, but there are %d "+
+			"coordinates per token", text, len(list), axes)
 	}
 	low, high := bounds(points)
 	for a := range axes {
@@ -120,8 +120,8 @@ func triangle(x torchpe.Tensor, g int) torchpe.Tensor {
 }
 
 // expOf returns the exponential of square matrices x [...,g,g]: the Taylor series to degree 18 of
-// x/2^halvings, squared as often. Its error is below 1e-16 where the row sums of |x| are at most
-// 2^halvings, and below 1e-11 where they are twice that.
+// x/2^halvings, squared as often. Its error is below 1e-16 if the row sums of |x| are at most
+// 2^halvings, and below 1e-11 if they are twice that.
 func expOf(x torchpe.Tensor, halvings int) torchpe.Tensor {
 	const degree = 18
 	g := x.Size(-1)
@@ -164,10 +164,10 @@ func (h *liereHooks) turned(x torchpe.Tensor) torchpe.Tensor {
 	return y
 }
 
-// All C_a - C_a^T have the same eigenvectors, so that R(r)^T R(r') depends on r' - r alone: in the
-// basis of cosines and sines of f = 1, 2, .. periods, R turns each pair by the angle 2 sum_a r_a
-// sum_m c_am sin(2 pi f m / Dh), and leaves the constant (and for an even Dh the alternating)
-// vector. From the formula: no numbers of other code were at hand.
+// All C_a - C_a^T have the same eigenvectors, so R(r)^T R(r') depends only on r' - r: in the basis
+// of cosines and sines of f = 1, 2, .. periods, R rotates each pair by the angle 2 sum_a r_a sum_m
+// c_am sin(2 pi f m / Dh), and leaves the constant (and for an even Dh the alternating) vector
+// unchanged. The test compares with the formula: no numbers of other code were available.
 var _ = Register(Scheme{Name: "string", Needs: NeedsPoints, MinHeadWidth: 3, Extrapolates: Always,
 	New: func(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		axes, d := len(c.Positions.coordinates("string", 0)[0]), c.HeadWidth()
@@ -192,8 +192,8 @@ var _ = Register(Scheme{Name: "string", Needs: NeedsPoints, MinHeadWidth: 3, Ext
 		}}, nil
 	}})
 
-// fourier returns the orthonormal basis of cosines, then sines, then the vectors that do not turn,
-// a row each [d,d]; and 2 sin(2 pi f m / d) for m and f [d,P].
+// fourier returns the orthonormal basis [d,d] of cosines, then sines, then the vectors that are not
+// rotated, one per row; and 2 sin(2 pi f m / d) for m and f [d,P].
 func fourier(d int) (basis, angles []float64) {
 	pairs := (d - 1) / 2
 	basis = make([]float64, d*d)
@@ -219,15 +219,15 @@ func fourier(d int) (basis, angles []float64) {
 
 // Cosine and sine no longer belong to one angle, so the logits depend on more than the offset. C
 // and S are drawn for each head, an identity plus numbers of variance 0.09 2/(D+o) for o sums, and
-// shared by layers. At least the fastest frequency is one that is summed.
+// shared by layers. At least the fastest frequency is summed.
 var _ = Register(Scheme{Name: "fope", MinHeadWidth: 4, Extrapolates: Always, New: newFoPE},
 	positionsFrom, ropeBase, ropeTrained,
 	option("fope-floor", "drop", oneOf("drop", "square", "zero"),
-		"frequencies of fope that turn less than once over the trained tokens: dropped, with "+
+		"frequencies of fope with less than one turn over the trained tokens: dropped, with "+
 			"at most Dh/4 sums; dropped, with a sum for each left (square); or zero"),
 	option("fope-rest", "turned", oneOf("still", "turned"),
-		"pairs of fope without a sum: as they are, or turned by 45 degrees and longer").inText("still"),
-	option("fope-heads", "own", oneOf("own", "shared"), "whether heads of fope have coefficients of their own"),
+		"pairs of fope without a sum: unchanged, or rotated by 45 degrees and longer").inText("still"),
+	option("fope-heads", "own", oneOf("own", "shared"), "whether heads of fope have their own coefficients"),
 	option("fope-basis", "two", oneOf("one", "two"),
 		"coefficients of fope: one set for sines and cosines, or two"),
 	attentionBias, attentionInit)
@@ -292,21 +292,21 @@ func fopeFrequencies(c Config) (kept []float64) {
 	return kept
 }
 
-// As published the turn goes the other way than that of rope: with the halves of a head exchanged
-// it is that of rope. The published code starts b so that softplus(b) = 0.001, with W = 0, though
-// its omega is a sigmoid. It has no rank-2 form; the paper has: G(n) = 1 + sin(n w s)/s L + (1 -
-// cos(n w s))/s^2 L^2 for L = a b^T - b a^T and s = sqrt(|a|^2 |b|^2 - (a b)^2).
+// As published, the rotation has the opposite direction of rope's: with the halves of a head exchanged it is
+// rope's. The published code starts b so that softplus(b) = 0.001, with W = 0, though its omega is a
+// sigmoid. The rank-2 form is not in that code but in the paper: G(n) = 1 + sin(n w s)/s L + (1 - cos(n w
+// s))/s^2 L^2 for L = a b^T - b a^T and s = sqrt(|a|^2 |b|^2 - (a b)^2).
 var _ = Register(Scheme{Name: "grape-m", MinHeadWidth: 2, Extrapolates: Always, New: newGrapeM},
 	positionsFrom, ropeBase,
 	option("grape-m", "commuting", parsed(grapeRotation),
 		"form of grape-m: commuting, contextual (:heads), or rank-2 (:w)"),
 	option("grape-heads", "shared", oneOf("shared", "own"), "whether heads of grape-m share their frequencies"),
 	option("grape-scale", "16", positive,
-		"what trained numbers of grape-m are divided by: logarithms of frequencies "+
+		"divisor of trained numbers of grape-m: logarithms of frequencies "+
 			"(commuting), or the gate's logit (contextual)"),
 	attentionBias, attentionInit)
 
-// grape is the form that --grape-m names.
+// grape is a form of --grape-m.
 type grape struct {
 	kind  string
 	heads bool
@@ -326,7 +326,7 @@ func grapeRotation(text string) (grape, error) {
 		case g.kind == "rank-2" && notNumber == nil && w > 0 && !math.IsInf(w, 1):
 			g.w = w
 		default:
-			err = fmt.Errorf("%q: %q says nothing after %s: contextual takes heads, "+
+			err = fmt.Errorf("%q: %q is unknown after %s: contextual takes heads, "+
 				"rank-2 a number above 0", text, part, g.kind)
 		}
 	}
@@ -378,7 +378,7 @@ func (c Config) addGrapeFrequencies(ps *torchpe.ParamSet, factor float64) *torch
 	}), c.Layers, sets, dh/2)
 }
 
-// grapeFrequency returns theta [E,L,H or 1,1,Dh/2] of its logarithms times a factor.
+// grapeFrequency returns theta [E,L,H or 1,1,Dh/2] from its logarithms times a factor.
 func grapeFrequency(logs torchpe.Tensor, factor float64) torchpe.Tensor {
 	if factor != 1 {
 		logs = logs.MulScalar(1 / factor)
@@ -386,13 +386,13 @@ func grapeFrequency(logs torchpe.Tensor, factor float64) torchpe.Tensor {
 	return logs.Exp().Unsqueeze(3)
 }
 
-// contextualHooks turn pairs by phases that the tokens before have added up to.
+// contextualHooks rotate pairs by phases that accumulate over the preceding tokens.
 type contextualHooks struct {
 	Identity
 	w, b      torchpe.Tensor // [E,L,H or 1,D], [E,L,H or 1]
 	scale     float64
 	frequency torchpe.Tensor // [E,L,H or 1,1,Dh/2]
-	before    torchpe.Tensor // [N,N] 1 where the key's place is before the query's
+	before    torchpe.Tensor // [N,N] 1 if the key's place is before the query's
 }
 
 func (h *contextualHooks) QKV(a Attn) (q, k, v torchpe.Tensor) {
@@ -407,7 +407,7 @@ func (h *contextualHooks) phase(a Attn) torchpe.Tensor {
 	return h.before.MatMul(omega.MulScalar(1 / h.scale).Sigmoid())
 }
 
-// newGrapePlane returns the rank-2 form, which turns one plane of a head, that of a and b.
+// newGrapePlane returns the rank-2 form, which rotates one plane of a head, spanned by a and b.
 func newGrapePlane(c Config, ps *torchpe.ParamSet, w float64) Encoding {
 	start, from := torchpe.Normal(0, 1/math.Sqrt(float64(c.HeadWidth()))), c.float("positions-from")
 	ofA := ps.Add("pe.a", true, start, c.Layers, c.Heads, c.HeadWidth())
@@ -433,15 +433,15 @@ func newGrapePlane(c Config, ps *torchpe.ParamSet, w float64) Encoding {
 	}}
 }
 
-// Each dimension has a frequency of its own, and not each pair. Dimensions beyond --pope-dims enter
-// the logits as they are, without the softplus. The phase delta is kept in [-2 pi, 0].
+// Each dimension has its own frequency, instead of each pair. Dimensions beyond --pope-dims enter
+// the logits unchanged, without the softplus. The phase delta is clamped to [-2 pi, 0].
 var _ = Register(Scheme{Name: "pope", Extrapolates: Always, New: newPoPE},
 	ropeBase,
 	option("pope-dims", "all", orWord(whole(1, 1<<20), "all"),
-		"how many dimensions of a head pope makes polar: all, or a number; the rest stay as "+
-			"they are"),
+		"how many dimensions of a head pope makes polar: all, or a number; the rest stay "+
+			"unchanged"),
 	option("pope-phase", "1", orWord(positiveUpTo(1), "0"),
-		"phases of pope start in U(-2 pi a, 0) for this a, at 0 with 0"),
+		"phases of pope start as U(-2 pi a, 0) with this a"),
 	attentionBias, attentionInit)
 
 func newPoPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {

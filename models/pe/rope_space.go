@@ -23,12 +23,12 @@ func (c Config) base2D(auto float64) float64 {
 	return c.float("rope-2d-base")
 }
 
-// twoCoordinates returns an error where a head cannot be divided between pairs of two coordinates.
+// twoCoordinates returns an error if a head cannot be divided into pairs for two coordinates.
 func (c Config) twoCoordinates() error {
 	if c.HeadWidth()%4 == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: the head width %d = %d/%d is not divisible by 4: two coordinates turn pairs",
+	return fmt.Errorf("%s: the head width %d = %d/%d is not divisible by 4: two coordinates rotate pairs",
 		c.scheme, c.HeadWidth(), c.DModel, c.Heads)
 }
 
@@ -41,7 +41,7 @@ var _ = Register(Scheme{Name: "rope-2d", Needs: NeedsPlane, MinHeadWidth: 4, Ext
 			"every pair (mixed)"),
 	rope2DBase,
 	option("rope-2d-order", "columns-first", oneOf("columns-first", "rows-first"),
-		"which coordinate rope-2d calls x: that of the first half of a head").later(),
+		"coordinate of the first half of a head in rope-2d (x)").later(),
 	ropeLayout,
 	option("rope-unit", "1", number(1e-9, math.Inf(1)), "divisor of the coordinates before the rotation"),
 	attentionBias, attentionInit)
@@ -74,8 +74,8 @@ func newRoPE2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// mixedStart writes the first frequencies [2,H,pairs] of a layer, the axial ones along two
-// orthogonal directions: a draw from U(0, 1) for each head is its direction, in turns.
+// mixedStart writes the initial frequencies [2,H,pairs] of a layer, the axial ones along two
+// orthogonal directions. A draw from U(0, 1) for each head gives its direction, in turns.
 func mixedStart(out []float64, base float64, pairs int, draw func() float64) {
 	for at := 0; at < len(out)/2; at += pairs {
 		direction := 2 * math.Pi * draw()
@@ -88,12 +88,12 @@ func mixedStart(out []float64, base float64, pairs int, draw func() float64) {
 	}
 }
 
-// As lucidrains' library has it for any number M of axes, a block is 2 floor(Dh/2M) wide. With
+// As in lucidrains' library for any number M of axes, a block is 2 floor(Dh/2M) wide. With
 // --rope-max-frequency the two ends of an axis are the same ("pixel").
 var _ = Register(Scheme{Name: "rope-3d", Needs: NeedsPoints, // three of them unless --rope-axes says otherwise
 	MinHeadWidth: 6, Extrapolates: Always, New: newRoPE3D},
 	option("rope-axes", "3", orWord(whole(1, 64), "all"),
-		"coordinates of rope-3d, each of which turns a block of a head: their number, or all there are").later(),
+		"number of coordinates of rope-3d, each of which rotates a block of a head, or all").later(),
 	ropeBase, ropeLayout,
 	option("rope-max-frequency", "0", number(0, 1e6),
 		"rope-3d with frequencies in equal steps from pi to this times pi/2, over coordinates "+
@@ -108,7 +108,7 @@ func newRoPE3D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	pairs, built := c.HeadWidth()/(2*axes), c.Positions.byPlace(axes)
 	if pairs == 0 {
 		return nil, fmt.Errorf("rope-3d: the head width %d = %d/%d is less than %d, a pair for each "+
-			"coordinate: take fewer heads or a larger d_model", c.HeadWidth(), c.DModel, c.Heads, 2*axes)
+			"coordinate: use fewer heads or a larger d_model", c.HeadWidth(), c.DModel, c.Heads, 2*axes)
 	}
 	turn := plainTurn(c.float("rope-base"), 2*pairs)
 	at := func(place, axis int) float64 { return built[place][axis] }
@@ -122,7 +122,7 @@ func newRoPE3D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	return c.newAxialRotary(ps, built, pairs, turn, at), nil
 }
 
-// unitRange returns coordinates as numbers from -1 to 1 on each axis: -1 where all are the same.
+// unitRange returns coordinates scaled to -1 to 1 on each axis, or -1 if all are the same.
 func unitRange(points [][]float64) func(place, axis int) float64 {
 	low, high := bounds(points)
 	return func(place, axis int) float64 {
@@ -133,7 +133,7 @@ func unitRange(points [][]float64) func(place, axis int) float64 {
 	}
 }
 
-// ropeAxes returns the number of coordinates that --rope-axes names, which the tokens must have.
+// ropeAxes returns the number of coordinates of --rope-axes, which the tokens must have.
 func (c Config) ropeAxes() (int, error) {
 	axes := c.int("rope-axes")
 	if c.is("rope-axes", "all") {
@@ -144,25 +144,25 @@ func (c Config) ropeAxes() (int, error) {
 		return axes, Scheme{Name: c.scheme, Needs: NeedsSpace}.Fits(c.Positions)
 	}
 	if _, ok := c.Positions.Coordinates(axes); !ok {
-		return 0, fmt.Errorf("%s: --rope-axes %d needs as many coordinates a token, and the tokens lie "+
+		return 0, fmt.Errorf("%s: --rope-axes %d needs as many coordinates per token, but the tokens lie "+
 			"on %v", c.scheme, axes, c.Positions)
 	}
 	return axes, nil
 }
 
-// A pair is turned by one coordinate, which --mrope-sections and --mrope-order name: Qwen2-VL has
-// sections 16,24,24 of frame, row and column with the frequencies of the whole head, Qwen3-VL 24,20,20
-// of interleaved axes. Wan (even) and FLUX (8,28,28) have the frequencies of each axis for itself.
+// A pair is rotated by one coordinate, as given by --mrope-sections and --mrope-order. Qwen2-VL has
+// sections 16,24,24 of frame, row and column with the frequencies of the whole head, Qwen3-VL
+// 24,20,20 of interleaved axes. In Wan (even) and FLUX (8,28,28) each axis has its own frequencies.
 var _ = Register(Scheme{Name: "mrope", Needs: NeedsPoints, MinHeadWidth: 2, Extrapolates: Always,
 	New: newMRoPE},
 	option("mrope-sections", "even", orWord(listOf("whole numbers", whole(0, 1<<16)), "even"),
-		"pairs of mrope that each coordinate turns, with commas between; even: as many for each of all "+
-			"there are, and those left over for the first"),
+		"numbers of pairs of mrope that the coordinates rotate, comma-separated; even: the same number "+
+			"for each of all coordinates, and the remaining ones for the first"),
 	option("mrope-order", "sections", oneOf("sections", "interleaved"),
-		"pairs of a coordinate of mrope beside each other, or those of all coordinates in turn "+
-			"with those left over for the first"),
+		"pairs of a coordinate of mrope adjacent to each other, or alternating between all coordinates "+
+			"with the remaining ones for the first"),
 	option("mrope-frequencies", "head", oneOf("head", "axis"),
-		"frequencies of mrope: those of rope over all pairs that are turned, or for each coordinate "+
+		"frequencies of mrope: those of rope over all rotated pairs, or for each coordinate "+
 			"those of rope over its own"),
 	ropeBase, ropeLayout, attentionBias, attentionInit)
 
@@ -173,7 +173,7 @@ func newMRoPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}
 	axes, pairs := axesOfPairs(sections, c.is("mrope-order", "interleaved"))
 	base, frequency := c.float("rope-base"), make([]float64, len(axes))
-	seen := make([]int, len(sections)) // pairs of each axis before the present one
+	seen := make([]int, len(sections)) // pairs of each axis before the current one
 	for k, axis := range axes {
 		frequency[k] = math.Pow(base, -float64(k)/float64(len(axes)))
 		if c.is("mrope-frequencies", "axis") {
@@ -190,7 +190,7 @@ func newMRoPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	return r, nil
 }
 
-// mropeSections returns how many pairs each coordinate turns.
+// mropeSections returns the number of pairs that each coordinate rotates.
 func (c Config) mropeSections() ([]int, error) {
 	all, text := c.HeadWidth()/2, c.text("mrope-sections")
 	if c.HeadWidth()%2 != 0 {
@@ -208,19 +208,19 @@ func (c Config) mropeSections() ([]int, error) {
 		sections, sum = append(sections, int(n)), sum+int(n)
 	}
 	if sum == 0 || sum > all {
-		return nil, fmt.Errorf("mrope: --mrope-sections %s turns %d pairs, the head width %d = %d/%d "+
+		return nil, fmt.Errorf("mrope: --mrope-sections %s rotates %d pairs, but the head width %d = %d/%d "+
 			"has %d", text, sum, c.HeadWidth(), c.DModel, c.Heads, all)
 	}
 	if _, ok := c.Positions.Coordinates(len(sections)); !ok {
-		return nil, fmt.Errorf("mrope: --mrope-sections %s needs %d coordinates a token, and the tokens lie "+
+		return nil, fmt.Errorf("mrope: --mrope-sections %s needs %d coordinates per token, but the tokens lie "+
 			"on %v", text, len(sections), c.Positions)
 	}
 	return sections, nil
 }
 
-// axesOfPairs returns the axis that turns each pair, and how many pairs each axis has. Of interleaved
-// axes M the pair k belongs to the axis k mod M up to M times that axis' section, and to the first
-// beyond it (Qwen3-VL).
+// axesOfPairs returns the axis that rotates each pair, and the number of pairs of each axis. With M
+// interleaved axes, pair k belongs to axis k mod M up to M times the section of that axis, and to
+// the first axis beyond it (Qwen3-VL).
 func axesOfPairs(sections []int, interleaved bool) (axes, pairs []int) {
 	for axis, n := range sections {
 		axes = append(axes, slices.Repeat([]int{axis}, n)...)
@@ -237,23 +237,23 @@ func axesOfPairs(sections []int, interleaved bool) (axes, pairs []int) {
 	return axes, pairs
 }
 
-// Directions follow one low-discrepancy sequence over the pairs of all heads, so that each head has
-// others. vit-pytorch takes cells as they are with frequencies from 1 to 10000, other code as here
-// coordinates from -1 to 1 with those from 0.2 to 20.
+// Directions follow one low-discrepancy sequence over the pairs of all heads, so that heads differ.
+// vit-pytorch uses unscaled cells with frequencies from 1 to 10000; other code, as here, uses
+// coordinates from -1 to 1 with frequencies from 0.2 to 20.
 var _ = Register(Scheme{Name: "golden-gate", Needs: NeedsPoints, MinHeadWidth: 2, Extrapolates: Always,
 	New: newGoldenGate},
 	option("golden-gate-range", "unit", oneOf("unit", "raw"),
-		"coordinates of golden-gate from -1 to 1 on each axis, or as they are"),
+		"coordinates of golden-gate from -1 to 1 on each axis, or unscaled"),
 	option("golden-gate-frequencies", "0.2,20", twoPositive,
-		"least and largest frequency of golden-gate with a comma between, in equal ratios from pair "+
+		"smallest and largest frequency of golden-gate, comma-separated, in equal ratios from pair "+
 			"to pair"),
-	option("golden-gate-zero", "0", number(0, 1), "share of the pairs of golden-gate that are not turned"),
+	option("golden-gate-zero", "0", number(0, 1), "share of the pairs of golden-gate that are not rotated"),
 	ropeLayout, attentionBias, attentionInit)
 
-// twoPositive checks for two positive numbers with a comma between.
+// twoPositive checks for two comma-separated positive numbers.
 func twoPositive(v string) error {
 	if strings.Count(v, ",") != 1 {
-		return fmt.Errorf("%q is not two numbers above 0 with a comma between", v)
+		return fmt.Errorf("%q is not two comma-separated numbers above 0", v)
 	}
 	return positives(v)
 }
@@ -289,8 +289,8 @@ func newGoldenGate(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// goldenFrequencies returns the frequency of each pair of a head: 0 for the first ones, then from the
-// least to the largest.
+// goldenFrequencies returns the frequency of each pair of a head: 0 for the first ones, then from
+// the smallest to the largest.
 func (c Config) goldenFrequencies(pairs int) []float64 {
 	ends := c.floats("golden-gate-frequencies")
 	low, high := ends[0], ends[1]
@@ -303,9 +303,9 @@ func (c Config) goldenFrequencies(pairs int) []float64 {
 	return frequency
 }
 
-// goldenDirections returns n unit vectors that are spread evenly in d dimensions: the multiples of
-// powers of 1/g mod 1, as normal quantiles, divided by their length. g^(d+1) = g + 1, by ten steps as in
-// the published code.
+// goldenDirections returns n unit vectors spread evenly in d dimensions: the multiples of powers of
+// 1/g mod 1, as normal quantiles, divided by their length. g^(d+1) = g + 1 is solved with ten steps
+// as in the published code.
 func goldenDirections(n, d int) [][]float64 {
 	g := 2.0
 	for range 10 {
@@ -327,20 +327,20 @@ func goldenDirections(n, d int) [][]float64 {
 	return all
 }
 
-// In training coordinates may be drawn anew in each step, the same for all samples: c becomes (c +
+// In training, coordinates may be drawn anew in each step, the same for all samples: c becomes (c +
 // shift) jitter rescale, with a shift and a jitter for each axis and one rescale. A shift is
-// uniform in +-a, the logarithm of the others in +-ln a.
+// uniform in +-a, the logarithms of the others in +-ln a.
 var _ = Register(Scheme{Name: "rope-dinov3", Needs: NeedsGrid, MinHeadWidth: 4, Extrapolates: Always,
 	New: newDINOv3},
 	rope2DBase,
 	option("dinov3-periods", "auto", orWord(positives, "auto"),
-		"least and largest period of rope-dinov3 with a comma between; auto: those of "+
+		"smallest and largest period of rope-dinov3, comma-separated; auto: those of "+
 			"--rope-2d-base"),
 	option("dinov3-normalize", "separate", oneOf("separate", "max", "min"),
-		"side of the grid that coordinates of rope-dinov3 are divided by: each its own, the longer, the shorter"),
+		"side of the grid by which coordinates of rope-dinov3 are divided: their own, the longer or the shorter"),
 	option("dinov3-offset", "0", number(0, 1), "offset of tokens of rope-dinov3 on the grid, in steps"),
 	option("dinov3-layout", "half", oneOf("interleaved", "half"),
-		"which dimensions rope-dinov3 turns together: k and k+Dh/2 (half), or 2k and 2k+1"),
+		"which dimensions rope-dinov3 rotates together: k and k+Dh/2 (half), or 2k and 2k+1"),
 	option("dinov3-shift", "0", number(0, 1e3), "largest shift of the coordinates of rope-dinov3 in training"),
 	option("dinov3-jitter", "1", number(1, 1e3),
 		"largest factor of each coordinate of rope-dinov3 in training"),
@@ -348,7 +348,7 @@ var _ = Register(Scheme{Name: "rope-dinov3", Needs: NeedsGrid, MinHeadWidth: 4, 
 		"largest factor of both coordinates of rope-dinov3 in training"),
 	attentionBias, attentionInit)
 
-// dino turns pairs by tables, and in training by coordinates that are drawn.
+// dino rotates pairs by tables, or in training by drawn coordinates.
 type dino struct {
 	*rotary
 	places    *torchpe.Param // [E,N,2] {row, column}
@@ -381,8 +381,8 @@ func newDINOv3(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}, nil
 }
 
-// dinoFrequencies returns 2 pi/T_m, of periods from the least to the largest in equal ratios where
-// they are given.
+// dinoFrequencies returns 2 pi/T_m, with periods in equal ratios from the smallest to the largest
+// if they are given.
 func dinoFrequencies(c Config) ([]float64, error) {
 	frequency, base := make([]float64, c.HeadWidth()/4), c.base2D(100)
 	for m := range frequency {
@@ -394,8 +394,8 @@ func dinoFrequencies(c Config) ([]float64, error) {
 	}
 	ends := c.floats("dinov3-periods")
 	if len(ends) != 2 {
-		return nil, fmt.Errorf("rope-dinov3: --dinov3-periods %s has %d numbers: the least and the "+
-			"largest period, as in 2,50", text, len(ends))
+		return nil, fmt.Errorf("rope-dinov3: --dinov3-periods %s has %d numbers: give the smallest and the "+
+			"largest period, such as 2,50", text, len(ends))
 	}
 	for m := range frequency {
 		ratio := math.Pow(ends[1]/ends[0], float64(m)/float64(max(1, len(frequency)-1)))
@@ -404,8 +404,7 @@ func dinoFrequencies(c Config) ([]float64, error) {
 	return frequency, nil
 }
 
-// dinoPlaces returns the coordinates {row, column} of the tokens on the grid, one token after the
-// other.
+// dinoPlaces returns the coordinates {row, column} of the tokens on the grid, token by token.
 func dinoPlaces(c Config, built [][]float64) []float64 {
 	rows, columns := c.Positions.Extent()
 	sides := [2]float64{float64(rows), float64(columns)}
@@ -436,7 +435,7 @@ func (d *dino) Begin(s *torchpe.Scope, p Positions) Hooks {
 }
 
 // drawn returns the hooks with coordinates changed by draws [E,5]: the shift of each axis, the
-// logarithm of its jitter, and that of the rescale.
+// logarithm of its jitter, and the logarithm of the rescale.
 func (d *dino) drawn(s *torchpe.Scope, p Positions, draws torchpe.Tensor) Hooks {
 	at := rowsAt(s, d.places.In(s), 1, d.rows(p)).Add(draws.Narrow(1, 0, 2).Unsqueeze(1))
 	factors := draws.Narrow(1, 2, 2).Add(draws.Narrow(1, 4, 1)).Exp()
@@ -449,15 +448,15 @@ func (d *dino) drawn(s *torchpe.Scope, p Positions, draws torchpe.Tensor) Hooks 
 	return &rotaryHooks{q: t, k: t, width: d.width, half: d.half}
 }
 
-// uniformBits counts the bits of numbers that uniform draws.
+// uniformBits is the number of bits that uniform draws for a number.
 const uniformBits = 24
 
 // uniform returns numbers in U(0, 1), of like's dtype on its device, drawn for each member from its
-// seed and the step: a dropout of one half draws each bit.
+// seed and the step. A dropout of one half draws each bit.
 func uniform(s *torchpe.Scope, like torchpe.Tensor, shape ...int) torchpe.Tensor {
 	weights := make([]float64, uniformBits)
 	for i := range weights {
-		weights[i] = math.Pow(2, -float64(i+2)) // a bit that is kept is 2
+		weights[i] = math.Pow(2, -float64(i+2)) // a kept bit is 2
 	}
 	ones := torchpe.Full(s, 1, like.DType(), like.Device(), append(shape, uniformBits)...)
 	return ones.Dropout(0.5).Mul(numbers(s, like, weights, uniformBits)).Sum(-1)

@@ -1,4 +1,4 @@
-// Rotations of pairs of dimensions, and of queries and keys.
+// Rotations of pairs of dimensions of queries and keys.
 
 package pe
 
@@ -12,28 +12,27 @@ import (
 var (
 	ropeBase   = option("rope-base", "10000", number(1, math.Inf(1)), "base of the rotation frequencies")
 	ropeLayout = option("rope-layout", "interleaved", oneOf("interleaved", "half"),
-		"which dimensions are turned together: 2k and 2k+1, or k and k+r/2 (half)")
+		"which dimensions are rotated together: 2k and 2k+1, or k and k+r/2 (half)")
 )
 
-// turn returns the angle by which a pair of dimensions is rotated at a position, and the factors by
-// which q and k are multiplied.
+// turn returns the angle by which a pair of dimensions is rotated at a position, and the factors of q and k.
 type turn func(position float64, pair int) (angle, q, k float64)
 
-// plainTurn returns the angles of Su et al. over width dimensions.
+// plainTurn returns the angles of Su et al. for width dimensions.
 func plainTurn(base float64, width int) turn {
 	return func(p float64, pair int) (angle, q, k float64) {
 		return p * math.Pow(base, -2*float64(pair)/float64(width)), 1, 1
 	}
 }
 
-// turnBy returns the angles of given frequencies, with q and k multiplied by a factor.
+// turnBy returns the angles for given frequencies, with q and k multiplied by a factor.
 func turnBy(frequency []float64, factor float64) turn {
 	return func(p float64, pair int) (angle, q, k float64) {
 		return p * frequency[pair], factor, factor
 	}
 }
 
-// first returns the turn of the first pairs alone; the others stay as they are.
+// first returns the turn of the first pairs only; the others stay unchanged.
 func (t turn) first(kept int) turn {
 	return func(p float64, pair int) (angle, q, k float64) {
 		if angle, q, k = t(p, pair); pair >= kept {
@@ -43,18 +42,18 @@ func (t turn) first(kept int) turn {
 	}
 }
 
-// oddHead returns the error of a head width that has no pairs.
+// oddHead returns the error for an odd head width.
 func (c Config) oddHead() error {
-	return fmt.Errorf("%s: the head width %d = %d/%d is odd; it turns pairs",
+	return fmt.Errorf("%s: the head width %d = %d/%d is odd; pairs of dimensions are rotated",
 		c.scheme, c.HeadWidth(), c.DModel, c.Heads)
 }
 
-// rotary turns pairs of dimensions by fixed angles.
+// rotary rotates pairs of dimensions by fixed angles.
 type rotary struct {
 	None
 	cos, sin   *torchpe.Param // [E,N,P] for P pairs
-	kCos, kSin *torchpe.Param // those of keys, where they differ from those of queries
-	width      int            // of a block of dimensions that are paired with each other
+	kCos, kSin *torchpe.Param // those of keys, if they differ from those of queries
+	width      int            // width of a block of dimensions that are paired with each other
 	half       bool
 	attention  Attention
 	rows       func(Positions) []int // the tables' row for each token
@@ -73,7 +72,7 @@ func newRotary(c Config, ps *torchpe.ParamSet, width int, turn turn) (*rotary, e
 }
 
 // newAxialRotary returns the encoding that gives each coordinate a block of pairs. built has the
-// coordinates of the token at each place; coordinate returns the ones that turn gets.
+// coordinates of the token at each place; coordinate returns those passed to turn.
 func (c Config) newAxialRotary(ps *torchpe.ParamSet, built [][]float64, pairs int, turn turn,
 	coordinate func(place, axis int) float64) *rotary {
 	axes := len(built[0])
@@ -85,8 +84,7 @@ func (c Config) newAxialRotary(ps *torchpe.ParamSet, built [][]float64, pairs in
 	return r
 }
 
-// rotaryTables declares the tables of rows x pairs. The caller sets width and rows of the
-// result.
+// rotaryTables declares tables of rows x pairs. The caller sets width and rows of the result.
 func (c Config) rotaryTables(ps *torchpe.ParamSet, rows, pairs int,
 	turn func(row, pair int) (angle, q, k float64)) *rotary {
 	same := true
@@ -114,10 +112,10 @@ func (c Config) rotaryTables(ps *torchpe.ParamSet, rows, pairs int,
 	return r
 }
 
-// halves says whether pairs are k and k+r/2; schemes without the option set it themselves.
+// halves reports whether pairs are k and k+r/2. Schemes without the option set this themselves.
 func (c Config) halves() bool { return c.Options[ropeLayout.Name] == "half" }
 
-// rotaryAttention returns the attention around rotations: without biases in the code's reading.
+// rotaryAttention returns the attention of rotations: without biases in the code's reading.
 func rotaryAttention(c Config) Attention {
 	a := PlainAttention
 	a.Bias = c.Options[attentionBias.Name] == "true"
@@ -155,12 +153,12 @@ func (h *rotaryHooks) QKV(a Attn) (q, k, v torchpe.Tensor) {
 	return h.q.apply(a.Q, h.width, h.half), h.k.apply(a.K, h.width, h.half), a.V
 }
 
-// apply turns the first dimensions of x [E,B,H,N,Dh], in blocks of the given width. The dimensions
-// beyond the 2P that have angles stay.
+// apply rotates the first dimensions of x [E,B,H,N,Dh], in blocks of the given width. The
+// dimensions beyond the 2P that have angles stay unchanged.
 func (t rotation) apply(x torchpe.Tensor, width int, half bool) torchpe.Tensor {
 	pairs, dh := t.cos.Size(-1), x.Size(-1)
 	if !half {
-		width = 2 * pairs // neighbours stay neighbours across blocks
+		width = 2 * pairs // adjacent pairs do not depend on blocks
 	}
 	if width == dh {
 		return torchpe.RotatePairs(x, t.cos, t.sin, half)
@@ -176,7 +174,7 @@ func (t rotation) apply(x torchpe.Tensor, width int, half bool) torchpe.Tensor {
 	return torchpe.Cat(-1, parts...)
 }
 
-// turning returns hooks that apply the map of a layer to both queries and keys [E,B,H,N,Dh].
+// turning returns hooks that apply a layer's map to both queries and keys [E,B,H,N,Dh].
 func turning(ofLayer func(layer int) func(x torchpe.Tensor) torchpe.Tensor) Hooks {
 	return qkvHooks{change: func(a Attn) (q, k, v torchpe.Tensor) {
 		turned := ofLayer(a.Layer)
@@ -184,7 +182,7 @@ func turning(ofLayer func(layer int) func(x torchpe.Tensor) torchpe.Tensor) Hook
 	}}
 }
 
-// turningBy returns hooks that turn pairs by cosines and sines of each layer [E,L,H,N,Dh/2].
+// turningBy returns hooks that rotate pairs by cosines and sines of each layer [E,L,H,N,Dh/2].
 func turningBy(cosines, sines torchpe.Tensor, half bool) Hooks {
 	return turning(func(layer int) func(x torchpe.Tensor) torchpe.Tensor {
 		cos, sin := layerOf(cosines, layer), layerOf(sines, layer)

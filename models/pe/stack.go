@@ -1,8 +1,8 @@
-// Stacks apply several schemes, each in some of the layers or in all: rope+learn, rope@1-3,nope@4,
-// rope*3,nope. In a layer each acts at its own sites, in the order of the name. A part that acts on the
-// logits sees queries and keys as the other parts' QKV hooks left them. A part is built for its layers
-// alone, which it counts from 0; its parameters lie under pe.<scheme>, those of a scheme that is there
-// twice under pe.<scheme>-2.
+// Stacks apply several schemes, each in all or some of the layers: rope+learn, rope@1-3,nope@4,
+// rope*3,nope. In a layer each acts at its own sites, in the order of the name. A part that acts on
+// the logits sees queries and keys as changed by the other parts' QKV hooks. A part is built only
+// for its layers, which it counts from 0. Its parameters are named pe.<scheme>, or pe.<scheme>-2
+// for a scheme that occurs a second time.
 
 package pe
 
@@ -20,12 +20,12 @@ import (
 // part is a scheme within a stack.
 type part struct {
 	Scheme
-	label string  // its parameters lie under pe.<label>
-	own   Options // that stand in parentheses after its name
-	entry int     // of the stack's list of layers
+	label string  // prefix of its parameters: pe.<label>
+	own   Options // options in parentheses after its name
+	entry int     // index in the stack's list of layers
 }
 
-// options returns the options of a part, of those of its stack.
+// options returns the options of a part, selected from those of its stack.
 func (p part) options(of Options) Options {
 	own := maps.Clone(of)
 	maps.Copy(own, p.own)
@@ -41,7 +41,7 @@ func stackOf(name string, list layers.List) (Scheme, error) {
 		for _, text := range strings.Split(entry.Value, "+") {
 			p, err := partOf(text)
 			if err == nil && slices.Contains(here, p.Name) {
-				err = fmt.Errorf("%s is there twice", p.Name)
+				err = fmt.Errorf("%s occurs twice", p.Name)
 			}
 			if err != nil {
 				return Scheme{}, fmt.Errorf("%s: %w", name, err)
@@ -64,8 +64,8 @@ func stackOf(name string, list layers.List) (Scheme, error) {
 	return all, nil
 }
 
-// partOf reads a part such as rope(base=1000000,layout=half). An option goes by its name, or by what
-// follows a dash in it.
+// partOf reads a part such as rope(base=1000000,layout=half). An option is given by its name, or by
+// what follows a dash in its name.
 func partOf(text string) (p part, err error) {
 	name, settings, isSet := strings.Cut(text, "(")
 	if p.Scheme, err = findOne(name); err != nil || !isSet {
@@ -73,7 +73,7 @@ func partOf(text string) (p part, err error) {
 	}
 	settings, closed := strings.CutSuffix(settings, ")")
 	if !closed {
-		return p, fmt.Errorf("%s: want a ) at its end", text)
+		return p, fmt.Errorf("%s: want a ) at the end", text)
 	}
 	p.own = Options{}
 	var last string
@@ -103,15 +103,15 @@ func partOf(text string) (p part, err error) {
 // Part is a scheme in some layers of a model.
 type Part struct {
 	Scheme  Scheme
-	Label   string  // in a stack its parameters lie under pe.<Label>
+	Label   string  // in a stack, prefix of its parameters: pe.<Label>
 	Options Options // of the scheme
 	Layers  []int   // from 0
 }
 
-// IsStack reports whether the scheme has parts, which a label distinguishes.
+// IsStack reports whether the scheme has parts, which are distinguished by labels.
 func (s Scheme) IsStack() bool { return s.parts != nil }
 
-// PartNames returns the name of the scheme, or those of the parts of a stack, each once.
+// PartNames returns the name of the scheme, or the distinct names of a stack's parts.
 func (s Scheme) PartNames() (names []string) {
 	if !s.IsStack() {
 		return []string{s.Name}
@@ -150,7 +150,7 @@ func (s Scheme) Parts(c Config) ([]Part, error) {
 	return all, nil
 }
 
-// option returns the option that a key names.
+// option returns the option for a key.
 func (s Scheme) option(key string) (Option, error) {
 	var names []string
 	var found []Option
@@ -170,9 +170,9 @@ func (s Scheme) option(key string) (Option, error) {
 	return found[0], nil
 }
 
-// add joins a part's entry in the registry to s.
+// add adds a part to a stack's entry in the registry.
 func (s *Scheme) add(p part) {
-	s.Needs = max(s.Needs, p.Needs) // for a reader: each part checks its own
+	s.Needs = max(s.Needs, p.Needs) // for display: each part checks its own
 	s.MinHeadWidth = max(s.MinHeadWidth, p.MinHeadWidth)
 	s.Learned = s.Learned || p.Learned
 	for _, o := range p.Options {
@@ -184,8 +184,8 @@ func (s *Scheme) add(p part) {
 	}
 }
 
-// CheckLayers returns an error where the layers that a stack names are not those of a model, of which
-// isLocal says which have a window; nil for none.
+// CheckLayers returns an error if the layers of a stack do not match a model's. isLocal says which
+// layers have a window; nil for none.
 func (s Scheme) CheckLayers(n int, isLocal []bool) error {
 	if !s.IsStack() {
 		return nil
@@ -205,7 +205,7 @@ type stack struct {
 // stackPart is an encoding in some layers.
 type stackPart struct {
 	Encoding
-	at []int // its own number of each layer; -1 where it is not there
+	at []int // its own number of each layer; -1 if it does not act there
 }
 
 func newStack(all Scheme, c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -235,8 +235,8 @@ func newStack(all Scheme, c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	return s, nil
 }
 
-// forPart returns the configuration of a part of a stack: without Init if it has no learned table, and
-// without Dropout, which is checked for the whole stack.
+// forPart returns the configuration of a part of a stack: without Init if it has no learned table,
+// and without Dropout, which is checked for the whole stack.
 func (c Config) forPart(p Part) Config {
 	c.Layers, c.Local, c.Dropout, c.Options = len(p.Layers), nil, 0, p.Options
 	if !p.Scheme.Learned {
@@ -259,14 +259,14 @@ func (s *stack) join(name string, p stackPart) error {
 	switch draw := p.Draw(); {
 	case draw.Range == 0:
 	case s.draw.Range != 0 && s.draw != draw:
-		return fmt.Errorf("%s draws %v, a scheme before it %v: give both the same", name, draw, s.draw)
+		return fmt.Errorf("%s draws %v, but an earlier scheme %v: use the same for both", name, draw, s.draw)
 	default:
 		s.draw = draw
 	}
 	return nil
 }
 
-// joined holds what the parts of a stack need in one layer.
+// joined holds the requirements of the parts of a stack in one layer.
 type joined struct {
 	sites     Site
 	attention Attention
@@ -274,11 +274,11 @@ type joined struct {
 	wants     []Attention // of each
 }
 
-// add joins what another part needs. Plain attention gives way to any other; two different
-// temperatures or scales, and logits that are replaced twice, are an error.
+// add adds the requirements of another part. Any attention overrides plain attention; two different
+// temperatures or scales, and two parts that replace the logits, are an error.
 func (j *joined) add(name string, sites Site, b Attention) error {
 	a := &j.attention
-	// rival names the parts before this one that want something else.
+	// rival names the earlier parts with another requirement.
 	rival := func(want func(Attention) bool) string {
 		var names []string
 		for i, other := range j.wants {
@@ -303,7 +303,7 @@ func (j *joined) add(name string, sites Site, b Attention) error {
 	case b.Replaces && j.sites&(AtQK|AtLogits) != 0:
 		with := rival(func(Attention) bool { return true })
 		return fmt.Errorf("%s replaces the logits and would undo %s: "+
-			"name it first, and leave out what turns q and k", name, with)
+			"name it first, and omit schemes that rotate q and k", name, with)
 	case a.Replaces && sites&AtQK != 0:
 		with := rival(func(o Attention) bool { return o.Replaces })
 		return fmt.Errorf("%s and %s cannot be stacked: %s replaces the logits, "+
@@ -365,7 +365,7 @@ func (h stackHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
 	return x
 }
 
-// Table returns the sum of the parts' tables; none where a part adds something else to x.
+// Table returns the sum of the parts' tables; ok is false if a part adds something else to x.
 func (h stackHooks) Table(layer int) (sum torchpe.Tensor, ok bool) {
 	for at, s := range h.in(layer) {
 		if s.part.Sites(at)&AtEmbed == 0 {
@@ -375,7 +375,7 @@ func (h stackHooks) Table(layer int) (sum torchpe.Tensor, ok bool) {
 		switch {
 		case !added && at == 0:
 			return torchpe.Tensor{}, false
-		case !added: // it adds at the input alone
+		case !added: // it adds only at the input
 		case !ok:
 			sum, ok = t, true
 		case len(sum.Shape()) < len(t.Shape()):
@@ -389,7 +389,7 @@ func (h stackHooks) Table(layer int) (sum torchpe.Tensor, ok bool) {
 	return sum, ok
 }
 
-// AddsTable returns whether one part acts on the input of blocks and adds a table.
+// AddsTable reports whether exactly one part acts on the input of blocks and adds a table.
 func (h stackHooks) AddsTable(layer int) bool {
 	parts, adds := 0, false
 	for at, s := range h.in(layer) {
@@ -431,7 +431,7 @@ func (h stackHooks) Output(a Attn, weights, out torchpe.Tensor) torchpe.Tensor {
 	return out
 }
 
-// in returns the attention as a part sees it that calls its layer at.
+// in returns the attention as seen by a part that numbers its layer at.
 func (a Attn) in(at int) Attn {
 	a.Layer = at
 	return a

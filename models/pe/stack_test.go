@@ -64,7 +64,7 @@ func TestStackInTheRegistry(t *testing.T) {
 		t.Error("the stack is listed")
 	}
 	for name, says := range map[string][]string{
-		"rope+lern": {"rope+lern", `"lern"`}, "rope+": {`""`}, "rope+learn+rope": {"rope is there twice"},
+		"rope+lern": {"rope+lern", `"lern"`}, "rope+": {`""`}, "rope+learn+rope": {"rope occurs twice"},
 	} {
 		_, err := pe.Find(name)
 		expect.Error(t, err, says...)
@@ -123,11 +123,11 @@ func TestLayerNames(t *testing.T) {
 	for name, says := range map[string]string{
 		"rope(bas=5)@1":                          `"bas" is not an option of rope, which has positions-from, rope-base`,
 		"rope(base=x)@1":                         `rope-base: "x" is not a number`,
-		"rope(base=5@1":                          "want a ) at its end",
+		"rope(base=5@1":                          "want a ) at the end",
 		"rope(base=5)":                           "give the options as flags",
 		"rop@1":                                  `did you mean "rope"?`,
-		"rope+rope@1":                            "rope is there twice",
-		"rope,nope":                              "rope*1,nope gives them to the layers by turns",
+		"rope+rope@1":                            "rope occurs twice",
+		"rope,nope":                              "rope*1,nope assigns them to layers in turn",
 		"rope@1,rope@local":                      "",
 		"rope-longrope(factors=1,2,3,scale=4)@1": "",
 	} {

@@ -17,15 +17,15 @@ func adding(begin func(s *torchpe.Scope, p Positions) *tableHooks) Encoding {
 	return encoding{AtEmbed, PlainAttention, func(s *torchpe.Scope, p Positions) Hooks { return begin(s, p) }}
 }
 
-// tableHooks add rows of a table to the input of blocks: the hooks of all absolute encodings.
+// tableHooks add rows of a table to the input of blocks, in all absolute encodings.
 type tableHooks struct {
 	Identity
-	tables  torchpe.Tensor // [E,T,N,D]: T = 1 for the first block alone, else one for each
-	fixed   bool           // the one table is computed, and not trained
-	repeat  bool           // the one table is added in every block
+	tables  torchpe.Tensor // [E,T,N,D]: T = 1 for only the first block, else one per block
+	fixed   bool           // the single table is computed, not trained
+	repeat  bool           // the single table is added in every block
 	dropout float64        // on the sum, also at evaluation
 
-	rows []torchpe.Tensor // the tables [E,N,D], once one was asked for
+	rows []torchpe.Tensor // the tables [E,N,D], computed on first use
 }
 
 func (h *tableHooks) Table(layer int) (torchpe.Tensor, bool) {
@@ -61,7 +61,7 @@ func (h *tableHooks) DropTables(p float64) (Hooks, bool) {
 	return &tableHooks{tables: h.tables.Dropout(p), repeat: h.repeat, dropout: h.dropout}, true
 }
 
-// tablesFor returns how many tables an absolute PE has in its placement: one, or one a layer.
+// tablesFor returns the number of tables of an absolute PE in its placement: one, or one per layer.
 func tablesFor(c Config) int {
 	if c.is("pe-placement", "input") {
 		return 1
@@ -69,8 +69,8 @@ func tablesFor(c Config) int {
 	return c.Layers
 }
 
-// addLearned declares trained tables [T,rows,width] that start as --pe-init asks for, T as
-// placement has it. Rows stand for something else than tokens.
+// addLearned declares trained tables [T,rows,width] that start as given by --pe-init, with T tables
+// for the placement. Their rows do not stand for tokens.
 func (c Config) addLearned(ps *torchpe.ParamSet, name string, rows, width int) (*torchpe.Param, error) {
 	start, err := c.start(rows, width, false)
 	if err != nil {
@@ -93,16 +93,15 @@ func copied(values []float64) torchpe.Init {
 	return func(_ int, _ *rand.Rand, out []float64) { copy(out, values) }
 }
 
-// once returns an Init that copies what fill makes, the same for all members: it is called when the
-// table is asked for, as some take a while.
+// once returns an Init that copies the result of fill, which is the same for all members. fill is
+// called only when the table is needed, because some take a while.
 func once(fill func() []float64) torchpe.Init {
 	values := sync.OnceValue(fill)
 	return func(_ int, _ *rand.Rand, out []float64) { copy(out, values()) }
 }
 
-// newFixed returns the encoding with a table that is computed and not drawn, one for all layers,
-// whose row i is written by row. rows returns the table's row for each token; dropout acts on the
-// sum.
+// newFixed returns the encoding with a computed table, the same for all layers. row writes row i.
+// rows returns the table's row for each token; dropout acts on the sum.
 func newFixed(c Config, ps *torchpe.ParamSet, dropout float64, row func(i int, out []float64),
 	rows func(Positions) []int) Encoding {
 	n, repeat := c.Positions.Tokens(), tablesFor(c) > 1
@@ -117,7 +116,7 @@ func newFixed(c Config, ps *torchpe.ParamSet, dropout float64, row func(i int, o
 	})
 }
 
-// embedAnd are the hooks of an encoding that adds a table to the input and acts in attention too.
+// embedAnd are the hooks of an encoding that adds a table to the input and also acts in attention.
 type embedAnd struct {
 	Hooks
 	table Hooks
@@ -144,8 +143,8 @@ func checkPlaces(index []int, places int) {
 	}
 }
 
-// rowsAt returns the rows of table [E,...,R,...] (axis dim) that index names: the table itself
-// where these are all rows in order.
+// rowsAt returns the rows given by index of table [E,...,R,...] (axis dim), or the table itself if
+// these are all rows in order.
 func rowsAt(s *torchpe.Scope, table torchpe.Tensor, dim int, index []int) torchpe.Tensor {
 	checkPlaces(index, table.Size(dim))
 	if table.Size(dim) == len(index) && slices.Equal(index, Line(len(index)).Index) {

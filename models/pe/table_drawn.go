@@ -1,5 +1,4 @@
-// Tables of positions that are drawn: for each sample of training (cape), or for each batch
-// (random).
+// Tables of drawn positions: drawn for each sample in training (cape), or for each batch (random).
 
 package pe
 
@@ -10,9 +9,9 @@ import (
 	"torchpe/torchpe"
 )
 
-// The limits are by default those of the example for images in the README of gcambara/cape, whose
-// code draws nothing and takes no mean off unless told to; with 0, 0 and 1 nothing is drawn. 1d
-// reads the coordinate of points in one dimension, or else places.
+// The default limits are those of the example for images in the README of gcambara/cape, whose code
+// by default draws nothing and does not subtract the mean; with 0, 0 and 1 nothing is drawn. 1d
+// uses the coordinate of points in one dimension, else places.
 var _ = Register(Scheme{Name: "cape", Extrapolates: Always, New: newCAPE},
 	option("cape", "1d", oneOf("1d", "2d"),
 		"positions of cape: places on the line, or rows and columns of a grid"),
@@ -22,13 +21,13 @@ var _ = Register(Scheme{Name: "cape", Extrapolates: Always, New: newCAPE},
 	option("cape-local", "0.5", number(0, 1e6),
 		"largest shift of a token's position in training, in places or steps of the grid"),
 	option("cape-scaling", "1.4", number(1, 1e6),
-		"largest factor of the positions of a sample in training; its inverse is the least"),
-	option("cape-centred", "true", yesNo, "whether the mean is taken off the positions of cape in 1d"),
+		"largest factor of the positions of a sample in training; the smallest is its inverse"),
+	option("cape-centred", "true", yesNo, "whether the mean of the positions of cape is subtracted in 1d"),
 	option("cape-frequency", "1", positive, "factor f of the frequencies of cape in 1d"),
 	option("cape-content", "true", yesNo,
 		"whether the tokens' vectors are multiplied by sqrt(D) before cape is added"))
 
-// capeLimits are the limits of what cape draws.
+// capeLimits are the limits of the random changes of cape.
 type capeLimits struct{ global, local, scaling float64 }
 
 func newCAPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -43,7 +42,7 @@ func newCAPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}
 	if c.is("cape", "1d") {
 		if _, ok := c.Positions.Coordinates(1); !ok {
-			return nil, fmt.Errorf("cape: --cape 1d needs one coordinate a token, and the tokens "+
+			return nil, fmt.Errorf("cape: --cape 1d needs one coordinate per token, but the tokens "+
 				"lie on %v", c.Positions)
 		}
 		f := c.float("cape-frequency")
@@ -55,7 +54,7 @@ func newCAPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 			return nil, fmt.Errorf("cape: --cape 2d: %w", err)
 		}
 		if d%2 != 0 || half < 2 {
-			return nil, fmt.Errorf("cape: --cape 2d: d_model %d is not an even number from 4 on", d)
+			return nil, fmt.Errorf("cape: --cape 2d: d_model %d is not an even number of at least 4", d)
 		}
 		grid = windowOf(c.Positions)
 		frequencies, phases = table(2, func(i int) float64 {
@@ -80,8 +79,8 @@ func newCAPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// capePositions returns the tokens' coordinates [N,A] one after the other, and the step of each
-// axis: on the line, or where there is a grid from -1 to 1 over its rows and columns.
+// capePositions returns the tokens' coordinates [N,A], token by token, and the step of each axis:
+// on the line, or with a grid from -1 to 1 over its rows and columns.
 func capePositions(p Positions, grid window, centred bool) (flat, steps []float64) {
 	if grid.rows == 0 {
 		mean := 0.0
@@ -113,10 +112,10 @@ type capeHooks struct {
 	frequencies, phases torchpe.Tensor // [E,A,D], [E,D]
 	at, steps           torchpe.Tensor // [1,1,N,A], [A]
 	draws               bool
-	table               torchpe.Tensor // [E,N,D]; [E,B,N,D] once positions were drawn
+	table               torchpe.Tensor // [E,N,D]; [E,B,N,D] after positions were drawn
 }
 
-// of returns E of positions [E,B,N,A]: [E,B,N,D].
+// of returns the embedding E of positions [E,B,N,A]: [E,B,N,D].
 func (h *capeHooks) of(p torchpe.Tensor) torchpe.Tensor {
 	phases := h.phases.Unsqueeze(1).Unsqueeze(1)
 	return p.MatMul(h.frequencies.Unsqueeze(1)).Add(phases).Sin()
@@ -156,19 +155,19 @@ func (h *capeHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
 func (h *capeHooks) Table(layer int) (torchpe.Tensor, bool) { return h.table, layer == 0 }
 
 // The paper cites Ruoss et al. (randomised positions); its published code adds a table that is
-// drawn once and never trained. Positions drawn go into a sinusoid, into a learned table of
-// random-max rows (as in the code of McLeish et al. 2024, which starts it as N(0, 1)), or into rope
-// of base 10000. Schemes of distances have distances drawn, transformer-xl in both directions and
-// the sided form of alibi. The published code draws once for each batch, in attention once for each
-// layer; here each sample has its own draw, and its layers share it.
+// drawn once and never trained. Drawn positions are used in a sinusoid, in a learned table of
+// random-max rows (as in the code of McLeish et al. 2024, which starts it as N(0, 1)), or in rope
+// with base 10000. For schemes of distances, distances are drawn: transformer-xl in both
+// directions, and the sided form of alibi. The published code draws once for each batch, in
+// attention once for each layer; here each sample has its own draw, shared by its layers.
 var _ = Register(Scheme{Name: "random", New: newRandom,
 	Extrapolates: func(o Options) bool { return o["random"] == "ruoss" }}, placement,
 	option("random", "frozen", oneOf("ruoss", "frozen"),
 		"form of random: sorted random positions in a sinusoid, or a frozen N(0,1) table").inText("ruoss"),
-	option("random-max", "2048", whole(1, 1<<24), // larger ones are not exact in float32
-		"number of positions that --random ruoss draws from"),
+	option("random-max", "2048", whole(1, 1<<24), // larger numbers are not exact in float32
+		"number of positions from which --random ruoss draws"),
 	option("random-base", "sinusoid", oneOf("sinusoid", "learn", "rope", "transformer-xl", "alibi"),
-		"with --random ruoss: the scheme that the drawn positions go into"))
+		"with --random ruoss: the scheme that uses the drawn positions"))
 
 // drawing is an encoding of positions that are drawn for each sample.
 type drawing struct {
@@ -216,7 +215,7 @@ func newRandom(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	return d, nil
 }
 
-// draws returns what was drawn for the batch, [E,B,places].
+// draws returns the positions drawn for the batch, [E,B,places].
 func draws(s *torchpe.Scope, p Positions) torchpe.Tensor {
 	if !p.Drawn.Defined() {
 		panic(&torchpe.Error{Op: "random", Msg: "no positions were drawn for this batch (Positions.Drawn)"})
@@ -268,7 +267,7 @@ func (c Config) drawnRows(ps *torchpe.ParamSet, most int) func(s *torchpe.Scope,
 
 type drawnTableHooks struct {
 	Identity
-	tables []torchpe.Tensor // [E,B,N,D], one or one for each layer
+	tables []torchpe.Tensor // [E,B,N,D], one, or one per layer
 	repeat bool             // in every block
 }
 

@@ -15,7 +15,7 @@ var (
 	sinusoidBase = option("sinusoid-base", "10000", number(1, math.Inf(1)),
 		"base of the wavelengths of sinusoids")
 	sinusoidLayout = option("sinusoid-layout", "interleaved", oneOf("interleaved", "tutorial", "concat", "t2t"),
-		"columns of sinusoids: sine beside cosine of each frequency; a frequency for each "+
+		"columns of sinusoids: sine next to cosine of each frequency; a frequency for each "+
 			"column; "+
 			"all sines before all cosines; the same with frequencies down to 1/base")
 	fixedDropout = option("fixed-pe-dropout", "0.1", number(0, 1),
@@ -31,7 +31,7 @@ var (
 //	concat       P[p] = [sin(p f_i) | cos(p f_i)],  f_i = 10000^(-i/h), h = D/2 (Transformer-XL, MAE)
 //	t2t          the same with f_i = 10000^(-i/(h-1)), so that the last is 1/10000 (tensor2tensor)
 //
-// width is D in the exponents. Where the number of columns is odd the last is a sine; with t2t it
+// width is D in the exponents. If the number of columns is odd the last is a sine; with t2t it
 // stays 0, as in tensor2tensor and fairseq.
 func sinusoidRow(layout string, base float64, width int) func(p float64, out []float64) {
 	last := width / 2
@@ -65,7 +65,7 @@ func sinusoidRow(layout string, base float64, width int) func(p float64, out []f
 	}
 }
 
-// oddWidth returns the error of a d_model that has no pairs.
+// oddWidth returns the error for an odd d_model.
 func (c Config) oddWidth() error {
 	return fmt.Errorf("%s: d_model %d is odd; sines and cosines come in pairs", c.scheme, c.DModel)
 }
@@ -74,12 +74,12 @@ func (c Config) oddWidth() error {
 // exponents, cannot have the layout.
 func checkSinusoid(scheme, layout string, columns, width int) error {
 	if layout == "concat" && columns%2 != 0 {
-		return fmt.Errorf("%s: a sinusoid of width %d is odd, and --sinusoid-layout concat has as "+
-			"many sines as cosines: take another d_model or layout", scheme, columns)
+		return fmt.Errorf("%s: a sinusoid of width %d is odd, but --sinusoid-layout concat has as "+
+			"many sines as cosines: use another d_model or layout", scheme, columns)
 	}
 	if layout == "t2t" && width < 4 {
-		return fmt.Errorf("%s: a sinusoid of width %d has one frequency, and --sinusoid-layout t2t "+
-			"spreads at least two: take a larger d_model or another layout", scheme, width)
+		return fmt.Errorf("%s: a sinusoid of width %d has one frequency, but --sinusoid-layout t2t "+
+			"needs at least two: use a larger d_model or another layout", scheme, width)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ var _ = Register(Scheme{Name: "1d-fixed", Extrapolates: Always,
 		return newFixed(c, ps, c.float("fixed-pe-dropout"), row, indexOf), nil
 	}}, placement, positionsFrom, sinusoidBase, sinusoidLayout, fixedDropout)
 
-// The published code has the number of tokens for L, that of training.
+// The published code uses the number of tokens in training for L.
 var _ = Register(Scheme{Name: "tape", Extrapolates: Always,
 	New: func(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		length := cmp.Or(c.int("tape-length"), c.Trained, c.Positions.Tokens())
@@ -106,21 +106,21 @@ var _ = Register(Scheme{Name: "tape", Extrapolates: Always,
 	}}, placement, sinusoidBase,
 	option("tape-length", "0", whole(0, 1<<30), "length L of tape; 0 for the tokens of training"))
 
-// DETR adds P to what queries and keys are made of in every block, which is the scheme detr. MAE is
+// DETR adds P to the inputs of queries and keys in every block: that is the scheme detr. MAE is
 // columns-first from 0 with --sinusoid-layout concat, simple ViT the same with t2t.
 var _ = Register(Scheme{Name: "2d-fixed", Needs: NeedsGrid, Extrapolates: Always, New: newSinusoid2D},
 	placement, positionsFrom,
 	option("grid-order", "columns-first", oneOf("rows-first", "columns-first"),
 		"which coordinate the first half of the dimensions of 2d-fixed encodes").inText("rows-first"),
 	option("grid-exponent", "half", oneOf("half", "full"),
-		"width in the exponent of 2d-fixed: that of one coordinate's half, or d_model by the "+
-			"letter of the text"),
-	option("grid-normalize", "false", yesNo, "coordinates of 2d-fixed from 0 to 2 pi, as DETR has them"),
+		"width in the exponent of 2d-fixed: that of one coordinate's half, or d_model as the "+
+			"text literally says"),
+	option("grid-normalize", "false", yesNo, "whether coordinates of 2d-fixed run from 0 to 2 pi, as in DETR"),
 	sinusoidBase, sinusoidLayout, fixedDropout)
 
 func newSinusoid2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	if c.DModel%2 != 0 {
-		return nil, fmt.Errorf("2d-fixed: d_model %d is odd: each of two coordinates has half of it", c.DModel)
+		return nil, fmt.Errorf("2d-fixed: d_model %d is odd: each of two coordinates needs half of it", c.DModel)
 	}
 	from, half, layout := c.float("positions-from"), c.DModel/2, c.text("sinusoid-layout")
 	width := half
@@ -156,7 +156,7 @@ func newSinusoid2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 			row, ok := rowOf[cell]
 			if !ok {
 				panic(&torchpe.Error{Op: "2d-fixed", Msg: fmt.Sprintf("token %d is in cell %v, "+
-					"which the encoding was not built for", i, cell)})
+					"for which the encoding was not built", i, cell)})
 			}
 			at[i] = row
 		}
@@ -167,7 +167,7 @@ func newSinusoid2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 
 // tatp22's sinusoids are interleaved, of width 2 ceil(D/6), and cut off after D columns; those of
 // vit-pytorch are [sin | cos] with frequencies 10000^(-i/(D/6-1)), i < D/6 rounded down, and zeros
-// in the columns that are left. On a grid the frame is 0.
+// in the remaining columns. On a grid the frame is 0.
 var _ = Register(Scheme{Name: "3d-fixed", Needs: NeedsSpace, Extrapolates: Always, New: newSinusoid3D},
 	placement, positionsFrom,
 	option("space-layout", "cut", oneOf("cut", "padded"),
@@ -181,7 +181,7 @@ func newSinusoid3D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		layout, width = "t2t", 2*(c.DModel/6)
 		if width < 4 {
 			return nil, fmt.Errorf("3d-fixed: d_model %d has room for fewer than two frequencies "+
-				"a coordinate: take at least 12, or --space-layout cut", c.DModel)
+				"per coordinate: give at least 12, or --space-layout cut", c.DModel)
 		}
 	}
 	from, write := c.float("positions-from"), sinusoidRow(layout, c.float("sinusoid-base"), width)
@@ -199,8 +199,8 @@ func newSinusoid3D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	return newFixed(c, ps, 0, row, newCoordinateIndex("3d-fixed", c.Positions, 3).of), nil
 }
 
-// The last column is a sine where D is odd. f plays the role of the index k: f_k = k are the
-// sinusoids of 1d-fixed. Each block has its own f where each adds a PE.
+// The last column is a sine if D is odd. f plays the role of the index k: with f_k = k these are
+// the sinusoids of 1d-fixed. Each block that adds a PE has its own f.
 var _ = Register(Scheme{Name: "learn-waves", Extrapolates: Always, New: newWaves}, placement, sinusoidBase)
 
 func newWaves(c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -215,9 +215,8 @@ func newWaves(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}), nil
 }
 
-// The G groups of a token's coordinates, in their order, share all weights; each gives D/G
-// dimensions. GELU is the exact one. The MLP starts as torch.nn.Linear does. Coordinates are as
-// given.
+// The G groups of a token's coordinates, in order, share all weights; each gives D/G dimensions.
+// GELU is exact. The MLP starts as torch.nn.Linear does. Coordinates are not scaled.
 var _ = Register(Scheme{Name: "learn-fourier", Needs: NeedsPoints, Extrapolates: Always, New: newLearnFourier},
 	option("fourier-gamma", "2", number(1e-6, 1e6),
 		"gamma of learn-fourier: the smaller, the finer the initial waves"),
@@ -261,31 +260,31 @@ func newLearnFourier(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}), nil
 }
 
-// These networks concatenate z to the channels of their input. Before a linear map this is the same as
-// adding C z to x, which a transformer of fixed width can do: C and b are trained, z is not.
-// Coordinates are scaled as in neuraloperator's grid (i/H, j/W), or as they are.
+// These networks concatenate z to the channels of their input. Before a linear map this is the same
+// as adding C z to x, which a transformer of fixed width can do: C and b are trained, z is not.
+// Coordinates are scaled as in neuraloperator's grid (i/H, j/W), or unscaled.
 var _ = Register(Scheme{Name: "fourier-features", Needs: NeedsPoints, Extrapolates: Always,
 	New: newFourierFeatures},
 	option("features", "gaussian", oneOf("gaussian", "nerf", "transformer", "grid"),
 		"features of coordinates in fourier-features: waves in random directions, octaves, "+
 			"sinusoids, or the coordinates themselves"),
 	option("feature-levels", "8", whole(1, 1<<12),
-		"m, the waves of fourier-features: each gives a sine and a cosine"),
+		"m, the number of waves of fourier-features: each gives a sine and a cosine"),
 	option("feature-scale", "1", number(1e-9, 1e9),
 		"standard deviation of the frequencies of --features gaussian"),
 	option("feature-range", "unit", oneOf("unit", "raw"),
-		"coordinates of fourier-features: each axis scaled to [0, 1), or as they are"))
+		"coordinates of fourier-features: each axis scaled to [0, 1), or unscaled"))
 
 func newFourierFeatures(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	const name = "fourier-features"
 	built := c.Positions.coordinates(name, 0)
 	n, dims, m, kind := len(built), len(built[0]), c.int("feature-levels"), c.text("features")
 	if dims > 3 {
-		return nil, fmt.Errorf("%s: %d coordinates a token; it takes at most 3", name, dims)
+		return nil, fmt.Errorf("%s: %d coordinates per token; it takes at most 3", name, dims)
 	}
 	if kind == "nerf" && m > 30 {
 		return nil, fmt.Errorf("%s: --feature-levels %d: the last octave of --features nerf has "+
-			"the frequency 2^%d, beyond what numbers resolve; take at most 30", name, m, m-1)
+			"the frequency 2^%d, beyond the precision of numbers; give at most 30", name, m, m-1)
 	}
 	flat := slices.Concat(built...)
 	if c.is("feature-range", "unit") {

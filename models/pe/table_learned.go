@@ -12,8 +12,7 @@ import (
 	"torchpe/torchpe"
 )
 
-// The subject of the paper. In the code's reading each block owns a table that is added at its
-// input.
+// The subject of the paper. In the code's reading each block has its own table, which is added at its input.
 var _ = Register(Scheme{Name: "learn", Learned: true, Needs: NeedsSame,
 	New: func(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		n := c.Positions.Tokens()
@@ -27,21 +26,21 @@ var _ = Register(Scheme{Name: "learn", Learned: true, Needs: NeedsSame,
 		}
 		return byIndex(ps.Add("pe.table", true, start, tables, n, c.DModel), shared), nil
 	}}, placement, option("pe-tables", "own", oneOf("own", "shared"),
-	"with --pe-placement block: a table for each block, or one that all share").later())
+	"with --pe-placement block: a table for each block, or one shared by all").later())
 
-// byIndex returns the encoding that adds the rows of tables [E,T,N,D] at the tokens' places. A
-// repeated table is the one of all blocks.
+// byIndex returns the encoding that adds the rows of tables [E,T,N,D] at the tokens' places. With
+// repeat, the single table is added in all blocks.
 func byIndex(table *torchpe.Param, repeat bool) Encoding {
 	return adding(func(s *torchpe.Scope, p Positions) *tableHooks {
 		return &tableHooks{tables: rowsAt(s, table.In(s), 2, p.Index), repeat: repeat}
 	})
 }
 
-// ViT's full table has a row more, for a class token, and DETR's has 50 rows and columns whatever
-// the image; here there are those of the grid.
+// ViT's full table has another row, for a class token, and DETR's has 50 rows and columns
+// regardless of the image; here there are those of the grid.
 var _ = Register(Scheme{Name: "learn-2d", Learned: true, Needs: NeedsGrid, New: newLearned2D}, placement,
 	option("grid-table", "sum", oneOf("sum", "concat", "full"),
-		"tables of learn-2d: one for rows and one for columns, added or side by side; "+
+		"tables of learn-2d: one for rows and one for columns, added or concatenated; "+
 			"or a row for each cell"))
 
 func newLearned2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -83,11 +82,11 @@ func newLearned2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}), err
 }
 
-// F, the places along the fast axis, is by default the smallest whole number whose square is at
-// least N.
+// F, the number of places along the fast axis, is by default the smallest integer whose square is
+// at least N.
 var _ = Register(Scheme{Name: "axial", Learned: true, New: newAxial}, placement,
 	option("axial-join", "slow-first", oneOf("slow-first", "fast-first", "sum"),
-		"how axial joins its factors: side by side in this order, or added"),
+		"how axial joins its factors: concatenated in this order, or added"),
 	option("axial-fast", "0", whole(0, 1<<20),
 		"places along the fast axis of axial; 0 for the square root of the tokens, "+
 			"rounded up"),
@@ -139,15 +138,15 @@ func (c Config) axialWidths(join string) (slow, fast int, err error) {
 	switch {
 	case first < 1 || first >= d:
 		return 0, 0, fmt.Errorf("axial: --axial-width %d of d_model %d leaves nothing for one "+
-			"of the two factors; take 1 to %d", first, d, d-1)
+			"of the two factors; give 1 to %d", first, d, d-1)
 	case join == "fast-first":
 		return d - first, first, nil
 	}
 	return first, d - first, nil
 }
 
-// A grid is one frame. Places and frames are counted in ascending order of those that the encoding
-// was built for. TimeSformer's class token has a row of S of its own and no time.
+// A grid is one frame. Places and frames are counted in ascending order of those for which the
+// encoding was built. TimeSformer's class token has its own row of S and no time.
 var _ = Register(Scheme{Name: "space-time", Learned: true, Needs: NeedsSpace, New: newSpaceTime}, placement)
 
 func newSpaceTime(c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -168,7 +167,7 @@ func newSpaceTime(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 			place, okPlace := placeOf[pointKey(point[1:])]
 			if !okFrame || !okPlace {
 				panic(&torchpe.Error{Op: "space-time", Msg: fmt.Sprintf("token %d is at %v, "+
-					"a frame or place that the encoding was not built for", i, point)})
+					"a frame or place for which the encoding was not built", i, point)})
 			}
 			ofSpace[i], ofTime[i] = place, frame
 		}
@@ -176,7 +175,7 @@ func newSpaceTime(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}), err
 }
 
-// numbered numbers different points in ascending order.
+// numbered numbers distinct points in ascending order.
 func numbered(points [][]float64) map[[3]float64]int {
 	slices.SortFunc(points, slices.Compare)
 	numbers := map[[3]float64]int{}
@@ -188,16 +187,16 @@ func numbered(points [][]float64) map[[3]float64]int {
 	return numbers
 }
 
-// It is made for tokens that spell numbers. k comes from the positions: points of one dimension are
-// k itself; on a grid k is the place in the row; on a line it is the place. In training an offset,
-// the same for all runs of a batch, is added to k from 1 on, so that rows beyond the longest run
+// It is for tokens that spell numbers. k comes from the positions: points of one dimension are k
+// itself; on a grid k is the place in the row; on a line it is the place. In training an offset,
+// the same for all runs of a batch, is added to k from 1 up, so that rows beyond the longest run
 // are trained. The authors' code draws it from 0..99; by default there is none.
 var _ = Register(Scheme{Name: "abacus", Learned: true, Extrapolates: Always, New: newAbacus}, placement,
 	option("abacus-rows", "101", whole(2, 1<<20),
 		"rows of the table of abacus: one more than the digits of the longest number and --abacus-offset"),
 	option("abacus-offset", "0", whole(0, 1<<20),
 		"largest offset of the places of abacus in training, drawn for each step, so that numbers "+
-			"longer than those of training have trained rows; 99 are the published"))
+			"longer than those of training have trained rows; 99 in the published code"))
 
 func newAbacus(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	offset, rows := c.int("abacus-offset"), c.int("abacus-rows")
@@ -218,11 +217,10 @@ func newAbacus(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}), err
 }
 
-// runPlaces returns each token's place in its run, which must be a row of the table with any
-// offset.
+// runPlaces returns each token's place in its run, which must be a row of the table with any offset.
 func runPlaces(p Positions, rows, offset int) ([]int, error) {
 	if p.Points != nil && len(p.Points[0]) != 1 {
-		return nil, fmt.Errorf("%d coordinates a token: it takes one, the place in the run "+
+		return nil, fmt.Errorf("%d coordinates per token: it takes one, the place in the run "+
 			"of digits", len(p.Points[0]))
 	}
 	places := make([]int, p.Tokens())
@@ -235,15 +233,15 @@ func runPlaces(p Positions, rows, offset int) ([]int, error) {
 			k = float64(p.Cells[i][1] + 1)
 		}
 		if places[i] = int(k); float64(places[i]) != k || k < 0 || places[i] >= rows-offset {
-			return nil, fmt.Errorf("token %d has place %g in its run: places are whole numbers "+
+			return nil, fmt.Errorf("token %d has place %g in its run: places must be whole numbers "+
 				"from 0 to %d (--abacus-rows %d, --abacus-offset %d)", i, k, rows-offset-1, rows, offset)
 		}
 	}
 	return places, nil
 }
 
-// movedRows returns the rows [E,T,N,D] of places, each member's with an offset of its own, drawn
-// from 0..most, for those above 0.
+// movedRows returns the rows [E,T,N,D] of places. To places above 0 it adds an offset, drawn for
+// each member from 0..most.
 func movedRows(s *torchpe.Scope, table torchpe.Tensor, places []int, most int) torchpe.Tensor {
 	e, t, n, d := table.Size(0), table.Size(1), len(places), table.Size(3)
 	draw := uniform(s, table, e)                                                // [E]
@@ -263,7 +261,7 @@ func movedRows(s *torchpe.Scope, table torchpe.Tensor, places []int, most int) t
 var _ = Register(Scheme{Name: "learn-resampled", Learned: true, Extrapolates: Always, New: newResampled},
 	placement,
 	option("resample-from", "4x4", gridSize,
-		"rows x columns of the table of learn-resampled: the grid that it is trained on"),
+		"rows x columns of the table of learn-resampled: the grid on which it is trained"),
 	option("resample-by", "linear", oneOf("linear", "bicubic", "bilinear"),
 		"how learn-resampled reads its table: along the line, or as an image on the grid"))
 
@@ -280,7 +278,7 @@ func parseGrid(v string) (rows, columns int, err error) {
 	columns, errB := strconv.Atoi(b)
 	if !ok || errA != nil || errB != nil || rows < 1 || columns < 1 || rows > most ||
 		columns > most {
-		return 0, 0, fmt.Errorf("%q is no size of a grid, such as 4x4, of at most %d a side", v, most)
+		return 0, 0, fmt.Errorf("%q is not a size of a grid, such as 4x4, with sides of at most %d", v, most)
 	}
 	return rows, columns, nil
 }
@@ -291,7 +289,7 @@ func newResampled(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		return nil, err
 	}
 	n, size := c.Positions.Tokens(), rows*columns
-	weights := make([]float64, n*size) // what each place takes of each row
+	weights := make([]float64, n*size) // weight of each row at each place
 	if by := c.text("resample-by"); by != "linear" {
 		if err := (Scheme{Name: "learn-resampled --resample-by " + by, Needs: NeedsGrid}).
 			Fits(c.Positions); err != nil {
@@ -332,7 +330,7 @@ type kernel struct {
 	reach  float64
 }
 
-// kernels are the two of antialiased resizes: Keys' kernel with a = -1/2, and the triangle.
+// kernels are the two kernels of antialiased resizes: Keys' kernel with a = -1/2, and the triangle.
 var kernels = map[string]kernel{
 	"bicubic": {func(x float64) float64 {
 		const a = -0.5
@@ -347,9 +345,9 @@ var kernels = map[string]kernel{
 	"bilinear": {func(x float64) float64 { return max(0, 1-x) }, 1},
 }
 
-// resize returns the weights [to][from] by which an antialiased resize takes old points for each
-// new one: the kernel, as wide as the step between new points where those are fewer, normalised
-// within the image (Pillow, and torch.nn.functional.interpolate with antialias).
+// resize returns the weights [to][from] of old points for each new one in an antialiased resize:
+// the kernel, as wide as the step between new points if these are fewer, normalised within the
+// image (Pillow, and torch.nn.functional.interpolate with antialias).
 func (k kernel) resize(from, to int) [][]float64 {
 	step := float64(from) / float64(to)
 	spread := max(step, 1)

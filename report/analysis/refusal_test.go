@@ -76,7 +76,7 @@ func TestRefusals(t *testing.T) {
 		{"rank --table head.csv", []string{`head.csv:1:3: cell 2 is "1.234,5"`}},
 		{"rank --table counts.csv", []string{"may be the tokens' names or numbers"}},
 		{"rank --table k.csv", []string{"may be the tokens' names or numbers"}},
-		{"rank --table twice.csv", []string{"1 in row 2 stands in a row above"}},
+		{"rank --table twice.csv", []string{"1 in row 2 is also in a row above"}},
 		{"rank --table wide.csv", []string{"wide.csv"}},
 		{"network --table good.csv", []string{"good.csv", "--modules"}},
 		{"network --table good.csv --modules labels.txt", []string{"module 1", "two modules"}},

@@ -161,7 +161,7 @@ func (c *hfConfig) scaleLongRoPE(r hfRotation, options pe.Options) error {
 	for _, pair := range [][2]string{{"long_factor", "longrope-factors"}, {"short_factor", "longrope-short"}} {
 		factors, count := r.numbers(pair[0])
 		if count != r.width/2 {
-			return fmt.Errorf("%s has %d numbers, and there are %d pairs", pair[0], count, r.width/2)
+			return fmt.Errorf("%s has %d numbers, but there are %d pairs", pair[0], count, r.width/2)
 		}
 		options[pair[1]] = factors
 	}

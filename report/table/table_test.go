@@ -164,5 +164,5 @@ func TestSave(t *testing.T) {
 	if strings.Join(got, " ") != want {
 		t.Errorf("wrote %q, want %q", got, want)
 	}
-	expect.Error(t, plainTable().Save(filepath.Join(dir, "none"), "a"), "make it first")
+	expect.Error(t, plainTable().Save(filepath.Join(dir, "none"), "a"), "create it first")
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds a library that has the names of another which its users need and none of its code: a call
-# of one ends the program with a message.
+# Builds a library with the symbols of another that its users need, without its code: calling one
+# ends the program with a message.
 #   scripts/dist/stub.sh LIBRARY OUT USER...
 set -euo pipefail
 library=$1 out=$2

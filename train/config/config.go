@@ -1,11 +1,12 @@
 // Package config holds the settings of a training run: their table, the configuration that
 // config.json stores, and its presets.
 //
-// Each setting is a field of Config and, in the same file, a row of the table (Setting), which finds
-// the field by its key in JSON: flag, help, default, range, what it changes, how a sweep varies it
-// and which tasks have it. The flags of torchpe train, the notes on flags without effect, the check
-// at resume, the identity of a sweep's runs, the comparison of runs in reports and docs/settings.md
-// are derived from the rows. Options of positional encodings have a table of their own (pe.Option).
+// Each setting is a field of Config and, in the same file, a row of the table (Setting), which
+// refers to the field by its JSON key. The row has the flag, help, default and range, what the
+// setting changes, how a sweep varies it and which tasks have it. The flags of torchpe train, the
+// notes on flags without effect, the check at resume, the identity of a sweep's runs, the
+// comparison of runs in reports and docs/settings.md are derived from the rows. Options of
+// positional encodings have a table of their own (pe.Option).
 package config
 
 import (
@@ -18,7 +19,8 @@ import (
 )
 
 // Config is everything needed to repeat a run; config.json holds it resolved. The order of its
-// fields is that of the keys in the file and must stay: sweeps identify their runs by the text.
+// fields is that of the keys in the file. It must not change, because sweeps identify their runs by
+// the text.
 type Config struct {
 	TaskConfig
 	EncodingConfig
@@ -37,12 +39,12 @@ func (c Config) Clone() (out Config) {
 		err = json.Unmarshal(text, &out)
 	}
 	if err != nil {
-		panic(err) // numbers, texts and lists can be written and read
+		panic(err) // numbers, texts and lists always survive a round trip
 	}
 	return out
 }
 
-// Complete derives settings from others and leaves out defaults, as config.json has them.
+// Complete derives settings from others and omits defaults, as config.json does.
 func (c *Config) Complete(bad *Problems) {
 	for _, s := range Settings() {
 		if err := s.complete(c); err != nil {
@@ -51,7 +53,7 @@ func (c *Config) Complete(bad *Problems) {
 	}
 }
 
-// Validate reports everything wrong with a configuration that can be seen without the registry of
+// Validate reports all errors of a configuration that can be found without the registry of
 // encodings.
 func (c *Config) Validate(bad *Problems) {
 	for _, s := range Settings() {
@@ -59,7 +61,7 @@ func (c *Config) Validate(bad *Problems) {
 	}
 }
 
-// WholeSteps returns the length of training that the schedule follows, where an epoch has perEpoch steps.
+// WholeSteps returns the number of steps of the schedule. An epoch has perEpoch steps.
 func (c Config) WholeSteps(perEpoch int) int {
 	if c.Facts().InEpochs {
 		return perEpoch * c.Epochs
@@ -67,7 +69,8 @@ func (c Config) WholeSteps(perEpoch int) int {
 	return c.Steps
 }
 
-// TotalSteps returns how many of these steps are trained: LimitSteps may end training before.
+// TotalSteps returns the number of these steps that are trained: LimitSteps may end training
+// earlier.
 func (c Config) TotalSteps(perEpoch int) int {
 	if c.LimitSteps > 0 {
 		return min(c.WholeSteps(perEpoch), c.LimitSteps)
@@ -75,10 +78,10 @@ func (c Config) TotalSteps(perEpoch int) int {
 	return c.WholeSteps(perEpoch)
 }
 
-// JSON returns the configuration as config.json holds it.
+// JSON returns the text of config.json.
 func (c Config) JSON() ([]byte, error) { return json.MarshalIndent(c, "", "  ") }
 
-// Problems collects what is wrong with a configuration, so that all of it is reported at once.
+// Problems collects the errors of a configuration, so that all are reported at once.
 type Problems []string
 
 // Add appends a problem.
@@ -92,5 +95,5 @@ func (p Problems) Err() error {
 	case 1:
 		return errors.New(p[0])
 	}
-	return fmt.Errorf("%d mistakes in the configuration:\n  %s", len(p), strings.Join(p, "\n  "))
+	return fmt.Errorf("%d errors in the configuration:\n  %s", len(p), strings.Join(p, "\n  "))
 }

@@ -5,13 +5,13 @@ import (
 	"regexp"
 )
 
-// DeviceConfig says where, and with which arithmetic, a run computes.
+// DeviceConfig says on which device and in which precision a run computes.
 type DeviceConfig struct {
 	DType         string `json:"dtype"`
 	Device        string `json:"device"`
 	Threads       int    `json:"threads"`                 // 0 = found by a short calibration
 	Precision     string `json:"precision,omitempty"`     // of products; "" is auto: tf32 on a GPU, fp32 on a CPU
-	Attention     string `json:"attention,omitempty"`     // over many tokens on a GPU; "" is auto: measured
+	Attention     string `json:"attention,omitempty"`     // over more than 32 tokens on a GPU; "" is auto
 	NoGraph       bool   `json:"no_graph,omitempty"`      // launch each kernel by itself
 	Deterministic bool   `json:"deterministic,omitempty"` // the same bits each time, where libtorch can
 }
@@ -38,7 +38,7 @@ var deviceSettings = []Setting{
 	{
 		Key: "attention", Flag: "attention", Zero: "auto",
 		OneOf: []string{"auto", "efficient", "flash"},
-		Gone: map[string]string{AttentionProducts: "earlier versions had it, and a run of theirs goes on with " +
+		Gone: map[string]string{AttentionProducts: "earlier versions had it; continue such a run with " +
 			"--attention efficient or flash and --allow-changed attention"},
 		Help: "attention over more than 32 tokens: efficient (libtorch's kernel), flash (bf16, between products of " +
 			"--precision); auto is efficient, and flash with --precision bf16 [GPU]",
@@ -76,14 +76,14 @@ var deviceSettings = []Setting{
 	},
 }
 
-// AttentionProducts is a form of attention that runs of earlier versions may have. It is read, and not
-// computed.
+// AttentionProducts is a form of attention of earlier versions. It is read but not computed.
 const AttentionProducts = "products"
 
 // takesFlash reports whether libtorch's flash kernel takes heads of this width.
 func (c Config) takesFlash() bool { return c.DModel/c.Heads%8 == 0 && c.DModel/c.Heads <= 256 }
 
-// fewTokens is GPU_FEW_TOKENS of the shim: attention over as many tokens is one kernel on a GPU.
+// fewTokens is GPU_FEW_TOKENS of the shim: on a GPU, attention over up to so many tokens is one
+// kernel.
 const fewTokens = 32
 
 // deviceName matches the values of --device.

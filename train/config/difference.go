@@ -18,10 +18,10 @@ import (
 // one of them lacks the setting.
 type Difference struct{ Key, Was, Now string }
 
-// String says what changed, as in "lr was 0.0003 and is 0.3".
+// String describes the change, as in "lr was 0.0003 and is 0.3".
 func (d Difference) String() string { return fmt.Sprintf("%s was %s and is %s", d.Key, d.Was, d.Now) }
 
-// Differences lists, by key, the settings in which configurations differ and which change results
+// Differences lists, by key, the settings that differ between two configurations and change results
 // or measurements.
 func Differences(was, now Config) ([]Difference, error) {
 	a, err := was.values()
@@ -33,7 +33,7 @@ func Differences(was, now Config) ([]Difference, error) {
 		return nil, err
 	}
 	all, unimportant := maps.Clone(a), KeysWith(Nothing)
-	maps.Copy(all, b) // either may lack some
+	maps.Copy(all, b) // each may lack keys of the other
 	var found []Difference
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if a[key] != b[key] && !slices.Contains(unimportant, key) {
@@ -43,9 +43,9 @@ func Differences(was, now Config) ([]Difference, error) {
 	return found, nil
 }
 
-// SharesData reports whether two configurations of a study are trained on the same data: they differ only
-// in the model, the optimizer or the seed. Where the data depend on the encoding, the encoding and its
-// options must be equal too.
+// SharesData reports whether two configurations of a study are trained on the same data, so that
+// they differ only in the model, the optimizer or the seed. If the data depend on the encoding, the
+// encoding and its options must be equal too.
 func SharesData(a, b Config) (bool, error) {
 	all, err := Differences(a, b)
 	if err != nil || a.Facts().DependsOnPE && (a.PE != b.PE || !maps.Equal(a.PEOptions, b.PEOptions)) {
@@ -58,19 +58,19 @@ func SharesData(a, b Config) (bool, error) {
 	}), nil
 }
 
-// CheckResumed returns an error that lists the settings in which two configurations differ and may
-// not; in a finished run none may. Files may have moved: their content is compared later. path is that of the
-// run's config.json.
+// CheckResumed returns an error that lists the settings that differ between two configurations and
+// may not; in a finished run none may. Paths of files may differ: their content is compared later.
+// path is the path of the run's config.json.
 func CheckResumed(stored, now Config, path string, allowed []string) error {
 	all, err := Differences(stored, now)
 	if err != nil {
 		return err
 	}
-	dir, advice := filepath.Dir(path), "leave these flags out, start a new run with another --out, or change what is "+
-		"trained from here on, which will be recorded, by --allow-changed and the name before \"was\""
+	dir, advice := filepath.Dir(path), "leave these flags out, start a new run with another --out, or allow the "+
+		"change, which is recorded, with --allow-changed and the name before \"was\""
 	if _, err := os.Stat(filepath.Join(dir, "result.json")); err == nil {
 		allowed = nil
-		advice = fmt.Sprintf("it is finished, and is not trained further: start a new run from its weights, "+
+		advice = fmt.Sprintf("it is finished and cannot be trained further: start a new run from its weights, "+
 			"--from %s --take all, with another --out", wording.Quote(dir))
 	}
 	var differ []string

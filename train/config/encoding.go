@@ -12,20 +12,20 @@ import (
 	"torchpe/train/runlog"
 )
 
-// EncodingConfig says which positional encoding is trained and how it starts and learns apart from
-// the rest. The registry of encodings checks it: see train.Config.Resolve.
+// EncodingConfig says which positional encoding is trained, how it starts, and what its training
+// has of its own. The registry of encodings checks it: see train.Config.Resolve.
 type EncodingConfig struct {
 	PE             string            `json:"pe"`
 	PEOptions      map[string]string `json:"pe_options"` // every option of the scheme
 	Members        []Member          `json:"members"`
 	PEInit         string            `json:"pe_init,omitempty"`          // as pe.ParseInit reads it; "" is normal
 	PEInitScale    string            `json:"pe_init_scale,omitempty"`    // "" is own, or sigma
-	PEInitSparsity *float64          `json:"pe_init_sparsity,omitempty"` // nil is 0.9, or 0.5 of 20 tokens or fewer
-	PEWarmupSteps  *int              `json:"pe_warmup_steps,omitempty"`  // nil: as the others
+	PEInitSparsity *float64          `json:"pe_init_sparsity,omitempty"` // nil: 0.9, or 0.5 for at most 20 tokens
+	PEWarmupSteps  *int              `json:"pe_warmup_steps,omitempty"`  // nil: that of the other parameters
 	PEDropout      float64           `json:"pe_dropout,omitempty"`
 	InitScale      *float64          `json:"init_scale,omitempty"`       // nil is 1
 	EmbedInitScale *float64          `json:"embed_init_scale,omitempty"` // nil is 1
-	From           *FromConfig       `json:"from,omitempty"`             // nil: weights are drawn
+	From           *FromConfig       `json:"from,omitempty"`             // nil: random initial values
 }
 
 // InitFlag sets the start of the learned PE.
@@ -46,7 +46,7 @@ var encodingSettings = []Setting{
 	},
 }
 
-// startSettings are those of parameters at their start, and of the encoding's in training.
+// startSettings are the rows of initial values and of the encoding's training.
 var startSettings = []Setting{
 	{
 		Key: "pe_init", Flag: InitFlag, Zero: "normal",
@@ -59,8 +59,8 @@ var startSettings = []Setting{
 	},
 	{
 		Key: "pe_init_sparsity", Flag: "pe-init-sparsity", Tasks: Masked, Range: "[0, 1)",
-		Help: "start at gradients: share of the correlations of each token that is dropped, the least " +
-			"(default: 0.9; of 20 tokens or fewer 0.5)",
+		Help: "start at gradients: share of each token's correlations that is dropped, smallest first " +
+			"(default: 0.9; 0.5 for 20 tokens or fewer)",
 		With: "pe-init gradients",
 	},
 	{
@@ -73,7 +73,7 @@ var startSettings = []Setting{
 	},
 	{
 		Key: "init_scale", Flag: "init-scale", Zero: "1", Range: "(0, 1e6]",
-		Help: "factor on the initial values of all weights but the PE's and those of layer norm",
+		Help: "factor on the initial values of all weights except those of the PE and of layer norm",
 	},
 	{
 		Key: "embed_init_scale", Flag: "embed-init-scale", Zero: "1", Range: "(0, 1e6]",
@@ -81,8 +81,8 @@ var startSettings = []Setting{
 	},
 }
 
-// FromConfig names the run whose weights a model starts from. A member starts from the member of its
-// number, or from the only one.
+// FromConfig names the run whose weights a model starts from. A member starts from the member with
+// its number, or from the only one.
 type FromConfig struct {
 	Run    string `json:"run"`
 	Take   string `json:"take"`   // which of its weights
@@ -91,12 +91,12 @@ type FromConfig struct {
 
 // Values of FromConfig.Take.
 const (
-	TakeNoPE = "no-pe" // all weights but the encoding's
-	TakePE   = "pe"    // the encoding's trained parameters alone
+	TakeNoPE = "no-pe" // all weights except the encoding's
+	TakePE   = "pe"    // only the encoding's trained parameters
 	TakeAll  = "all"
 )
 
-// Takes reports whether a parameter starts with the run's values: one of the encoding's, or another.
+// Takes reports whether a parameter, of the encoding or another, starts with the run's values.
 func (f FromConfig) Takes(ofEncoding bool) bool {
 	return f.Take == TakeAll || (f.Take == TakePE) == ofEncoding
 }
@@ -104,7 +104,7 @@ func (f FromConfig) Takes(ofEncoding bool) bool {
 var fromSettings = []Setting{
 	{
 		Key: "from.run", Flag: "from", Path: true,
-		Help: "finished run whose weights the model starts from (default: they are drawn)",
+		Help: "finished run whose weights the model starts from (default: random initial values)",
 		Place: func(c *Config, given any) error {
 			if c.From = nil; given != "" {
 				c.From = &FromConfig{Take: TakeNoPE}
@@ -123,7 +123,7 @@ var fromSettings = []Setting{
 	{
 		Key: "from.take", Flag: "take", With: "from", Default: TakeNoPE,
 		OneOf: []string{TakeNoPE, TakePE, TakeAll},
-		Help:  "weights of --from: no-pe (all but the encoding's), pe (the encoding's alone), all",
+		Help:  "weights of --from: no-pe (all except the encoding's), pe (only the encoding's), all",
 	},
 	{Key: "from.sha256", Help: "SHA-256 of that run's checkpoint"},
 }
@@ -135,12 +135,12 @@ type Member struct {
 	LR          float64  `json:"lr"`
 	WeightDecay float64  `json:"weight_decay"`
 
-	// Those of the PE's parameters; nil: the two above.
+	// Of the PE's parameters; nil: as the two above.
 	PELR          *float64 `json:"pe_lr,omitempty"`
 	PEWeightDecay *float64 `json:"pe_weight_decay,omitempty"`
 }
 
-// membersPrefix begins the keys of the settings that are fields of Member.
+// membersPrefix is the prefix of the keys of Member's fields.
 const membersPrefix = "members."
 
 // memberSettings are the rows of the members and of what their encodings start with.
@@ -164,7 +164,7 @@ var memberSettings = []Setting{
 	},
 }
 
-// memberRates are the rows of the optimizer that members have each.
+// memberRates are the optimizer's rows that may differ between members.
 var memberRates = []Setting{
 	{
 		Key: "members.lr", Flag: "lr", Common: true, Help: "learning rate", Range: "(0, 1e6]",
@@ -176,13 +176,13 @@ var memberRates = []Setting{
 	},
 }
 
-// IsMember reports whether members have the setting each.
+// IsMember reports whether the setting may differ between members.
 func (s Setting) IsMember() bool { return strings.HasPrefix(s.Key, membersPrefix) }
 
-// MemberKey returns the key of a member's setting in a member of config.json, such as pe_lr.
+// MemberKey returns the key of a setting within a member of config.json, such as pe_lr.
 func (s Setting) MemberKey() string { return strings.TrimPrefix(s.Key, membersPrefix) }
 
-// MemberSettings lists the settings with a flag that members have each, in the order of Member.
+// MemberSettings lists the settings of members that have a flag, in the order of Member.
 func MemberSettings() (all []Setting) {
 	for _, s := range Settings() {
 		if s.IsMember() && s.Flag != "" {
@@ -193,7 +193,7 @@ func MemberSettings() (all []Setting) {
 	return all
 }
 
-// Own returns a member's value of a setting, or nil where it has none of its own.
+// Own returns a member's own value of a setting, or nil.
 func (s Setting) Own(m Member) *float64 {
 	v := s.fields[0].in(&m)
 	if v.Kind() != reflect.Pointer {
@@ -202,8 +202,8 @@ func (s Setting) Own(m Member) *float64 {
 	return v.Interface().(*float64)
 }
 
-// Of returns a member's value of a setting: its own, or that of the setting that it inherits. It is
-// nil where there is neither.
+// Of returns a member's value of a setting: its own, or the one that it inherits; nil if neither
+// exists.
 func (s Setting) Of(m Member) *float64 {
 	other, inherits := ByFlag(s.Inherits)
 	if own := s.Own(m); own != nil || !inherits {
@@ -212,8 +212,8 @@ func (s Setting) Of(m Member) *float64 {
 	return other.Of(m)
 }
 
-// OwnPESettings lists the flags of the settings, of the PE's parameters, that do not inherit here
-// what the other parameters have.
+// OwnPESettings lists the flags of the PE's settings with a value of their own, not inherited from
+// the other parameters.
 func (c *Config) OwnPESettings() (flags []string) {
 	for _, s := range Settings() {
 		isSet := func(v reflect.Value) bool { return !v.IsZero() }
@@ -224,8 +224,8 @@ func (c *Config) OwnPESettings() (flags []string) {
 	return flags
 }
 
-// NewMembers returns a member for each seed, with the settings of first. Values that are given by flag
-// replace them. A setting without a value takes its default.
+// NewMembers returns a member for each seed, with the settings of first. Values given by flags
+// replace these. A setting without a value takes its default.
 func NewMembers(first Member, seeds []uint64, given map[string][]float64) ([]Member, error) {
 	members := slices.Repeat([]Member{first}, len(seeds))
 	for i, seed := range seeds {
@@ -241,7 +241,8 @@ func NewMembers(first Member, seeds []uint64, given map[string][]float64) ([]Mem
 			values = []float64{v}
 		}
 		if k := len(values); k != 1 && k != len(seeds) {
-			return nil, fmt.Errorf("--%s: %d values for %d members; give one, or one a member", s.Flag, k, len(seeds))
+			return nil, fmt.Errorf("--%s: %d values for %d members; give one, or one per member",
+				s.Flag, k, len(seeds))
 		}
 		for i := range members {
 			set(s.fields[0].in(&members[i]), values[min(i, len(values)-1)])
@@ -262,9 +263,10 @@ func Label(pe string, sigma *float64) string {
 	return pe + "-" + text
 }
 
-// SplitLabel splits the label of an encoding with sigma, such as learn-0.2. ok is false where the
-// text does not end in a number after a dash, or in one that lost its point, as 02 has; the encoding
-// may be unknown. A number after the layers of an encoding, as in nope@1,learn@2-4, is a layer.
+// SplitLabel splits the label of an encoding with sigma, such as learn-0.2. ok is false if the text
+// does not end in a dash and a number, or if the number lost its decimal point, as in 02. The
+// encoding may be unknown. A number after the layers of an encoding, as in nope@1,learn@2-4, is a
+// layer.
 func SplitLabel(label string) (pe string, sigma float64, ok bool) {
 	i := strings.LastIndex(label, "-")
 	if i <= 0 || layers.Differ(label) {

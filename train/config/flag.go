@@ -11,15 +11,15 @@ import (
 	"torchpe/internal/paper"
 )
 
-// Flag holds the value of a setting's flag until it is stored. It has the methods of pflag.Value.
+// Flag holds the value of a setting's flag until it is stored. It implements pflag.Value.
 type Flag struct {
 	setting Setting
-	value   any // the default until a text is given; nil where the zero value is
+	value   any // the default until a text is given; nil stands for the zero value
 	given   bool
 }
 
 // NewFlag returns a flag that holds the default. Members' flags hold a list: one value for all
-// members, or one a member.
+// members, or one per member.
 func (s Setting) NewFlag() *Flag {
 	f := &Flag{setting: s, value: s.Default}
 	if s.IsMember() && s.Default != nil {
@@ -28,7 +28,7 @@ func (s Setting) NewFlag() *Flag {
 	return f
 }
 
-// Set reads the text of a flag. Lists grow when their flag is given again.
+// Set reads the text of a flag. Lists grow each time their flag is given.
 func (f *Flag) Set(text string) error {
 	v, err := f.setting.parse(text)
 	switch {
@@ -45,13 +45,13 @@ func (f *Flag) Set(text string) error {
 	return nil
 }
 
-// Numbers returns the values of a flag that takes a list of numbers.
+// Numbers returns the values of a flag for a list of numbers.
 func (f *Flag) Numbers() []float64 {
 	all, _ := f.value.([]float64)
 	return all
 }
 
-// String returns the value as --help shows it.
+// String returns the value as --help has it.
 func (f *Flag) String() string {
 	switch s := f.setting; {
 	case f.value != nil:
@@ -63,7 +63,8 @@ func (f *Flag) String() string {
 	}
 }
 
-// Type names the type of the flag as pflag does. A word such as auto makes a text of a number.
+// Type names the type of the flag as pflag does. A number that may be a word such as auto is a
+// string.
 func (f *Flag) Type() string {
 	_, err := strconv.ParseFloat(f.setting.Zero, 64)
 	isWord := f.setting.Zero != "" && err != nil
@@ -87,7 +88,7 @@ func (f *Flag) Type() string {
 	}
 }
 
-// fault returns what is wrong with the given value by itself.
+// fault checks the given value by itself.
 func (f *Flag) fault() error {
 	var all []error
 	for _, fault := range f.setting.faults(reflect.ValueOf(f.value), "") {
@@ -96,7 +97,7 @@ func (f *Flag) fault() error {
 	return errors.Join(all...)
 }
 
-// parse reads the text of a flag as what its field holds; nil is the zero value.
+// parse converts the text of a flag to its field's type; nil is the zero value.
 func (s Setting) parse(text string) (any, error) {
 	if s.Zero != "" && text == s.Zero {
 		return nil, nil
@@ -159,7 +160,7 @@ func list[T any](text string, parse func(string) (T, error)) (all []T, err error
 	return all, nil
 }
 
-// explain rewrites an error of package strconv for people.
+// explain rewrites an error of package strconv for users.
 func (s Setting) explain(err error, text, what string) error {
 	switch {
 	case err == nil:
@@ -172,10 +173,11 @@ func (s Setting) explain(err error, text, what string) error {
 	return fmt.Errorf("%q is not %s", text, what)
 }
 
-// maxValues bounds a range: more values are a typing error.
+// maxValues is the largest length of a range: more values are a typing error.
 const maxValues = 10_000
 
-// Expand returns the values that a part of a list stands for: of a range from:to:step all, else itself.
+// Expand returns the values of one part of a list: all of a range from:to:step, else the part
+// itself.
 func Expand(part string) ([]string, error) {
 	switch ends := strings.Split(part, ":"); len(ends) {
 	case 3:
@@ -184,7 +186,7 @@ func Expand(part string) ([]string, error) {
 		_, from := number(ends[0])
 		_, to := number(ends[1])
 		if from == nil && to == nil {
-			return nil, fmt.Errorf("%q has no step: a range is from:to:step, as 0.1:2:0.1", part)
+			return nil, fmt.Errorf("%q has no step: a range is from:to:step, such as 0.1:2:0.1", part)
 		}
 	}
 	return []string{part}, nil
@@ -203,7 +205,7 @@ func Range(from, to, step string) ([]string, error) {
 	x, last, by := numbers[0], numbers[1], numbers[2]
 	rises := by.Sign()
 	if rises == 0 {
-		return nil, fmt.Errorf("range: step %s does not move %s", step, from)
+		return nil, fmt.Errorf("range: step %s does not change %s", step, from)
 	}
 	if d := last.Cmp(x); d != 0 && d != rises {
 		return nil, fmt.Errorf("range: step %s leads away from %s", step, to)
@@ -223,22 +225,22 @@ func Range(from, to, step string) ([]string, error) {
 	return out, nil
 }
 
-// number reads a decimal number of modest size exactly.
+// number reads a decimal number between 1e-18 and 1e18 exactly.
 func number(text string) (*big.Rat, error) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f != f || f > 1e18 || f < -1e18 || f != 0 && f < 1e-18 && f > -1e-18 ||
 		strings.ContainsAny(text, "xXpP_") {
-		return nil, fmt.Errorf("%q is no number between 1e-18 and 1e18", text)
+		return nil, fmt.Errorf("%q is not a number between 1e-18 and 1e18", text)
 	}
 	x, ok := new(big.Rat).SetString(text)
 	if !ok {
-		return nil, fmt.Errorf("%q is no number", text)
+		return nil, fmt.Errorf("%q is not a number", text)
 	}
 	return x, nil
 }
 
-// ParseSeeds reads the seeds of --seeds: the word paper alone, or whole numbers and ranges separated by
-// commas. A range is from:to, from..to or from:to:step.
+// ParseSeeds reads the seeds of --seeds: the single word paper, or whole numbers and ranges
+// separated by commas. A range is from:to, from..to or from:to:step.
 func ParseSeeds(text string) (seeds []uint64, err error) {
 	if strings.TrimSpace(text) == "paper" {
 		return paper.Seeds(), nil
@@ -253,10 +255,10 @@ func ParseSeeds(text string) (seeds []uint64, err error) {
 			}
 		}
 		for _, v := range values {
-			seed, err := strconv.ParseUint(v, 10, 63) // records have signed ones
+			seed, err := strconv.ParseUint(v, 10, 63) // records have signed integers
 			if err != nil {
-				return nil, fmt.Errorf("%q is no seed: give whole numbers from 0 to 2^63-1, ranges as 1:15, or "+
-					"the word paper alone", v)
+				return nil, fmt.Errorf("%q is not a seed: give whole numbers from 0 to 2^63-1, ranges such as "+
+					"1:15, or the single word paper", v)
 			}
 			seeds = append(seeds, seed)
 		}

@@ -22,22 +22,22 @@ var lstTask = TaskFacts{
 	tokens: func(c *Config) (n int, fixed bool) { return c.Side() * c.Side(), true },
 }
 
-// The flags of puzzle files, which --lst stands for.
+// The flags of puzzle files; --lst sets both.
 const (
 	LSTTrain      = "lst-train"
 	LSTValidation = "lst-validation"
 )
 
-// Puzzles has the configurations of task lst. Its settings are fields of every configuration.
+// Puzzles are the configurations of task lst. All configurations have fields for its settings.
 var Puzzles = &Tasks{name: lstTask.Name, everywhere: true, holds: (*Config).HasPuzzles}
 
-// HasPuzzles reports whether the task is that of puzzles.
+// HasPuzzles reports whether the task is lst.
 func (c *Config) HasPuzzles() bool { return c.Facts() == &lstTask }
 
 // Side returns the number of rows and columns of the training puzzles.
 func (c Config) Side() int { return cmp.Or(c.LSTSide, lst.Side) }
 
-// Symbols returns the number of symbols that the model knows: those of its largest puzzles.
+// Symbols returns the number of symbols of the model, which is that of its largest puzzles.
 func (c Config) Symbols() int {
 	most := c.Side()
 	for _, tokens := range c.EvalTokens {
@@ -62,7 +62,7 @@ var lstSettings = []Setting{
 		Help: "file of validation puzzles (default: generated)",
 		Check: func(c *Config) error {
 			if (len(c.LSTTrain) == 0) != (c.LSTValidation == "") {
-				return errors.New("goes together with --lst-train: give both, or neither for the generated set")
+				return errors.New("needs --lst-train: give both, or neither for the generated set")
 			}
 			return nil
 		},
@@ -72,19 +72,19 @@ var lstSettings = []Setting{
 		Help: "seed of generated data, of the split of files, and of test masks",
 		Unused: func(c *Config) string {
 			if Texts.has(c) {
-				return "on texts, whose last tenths are held out"
+				return "on texts, of which the last tenth is held out"
 			}
 			return ""
 		},
 	},
 	{
 		Key: "lst_side", Flag: "lst-side", Tasks: Puzzles, Zero: "4", Range: "[4, 8]",
-		Help:   "rows and columns of the puzzles, 4 to 8", // of 3 x 3 there are too few to train on
+		Help:   "rows and columns of the puzzles, 4 to 8", // too few 3 x 3 puzzles exist for training
 		Resets: "rename_symbols", Refused: oneSize,
 	},
 	{
 		Key: "eval_tokens", Flag: "eval-tokens", Tasks: Puzzles, Sweep: List, Zero: "none",
-		Help: "measure accuracy on puzzles of these numbers of tokens too (25 is 5 x 5), at each record; " +
+		Help: "at each record, also measure accuracy on puzzles with these numbers of tokens (25 is 5 x 5); " +
 			"or the word none",
 		Resets: "rename_symbols", Refused: oneSize,
 		Complete: func(c *Config) error {
@@ -95,8 +95,8 @@ var lstSettings = []Setting{
 	},
 	{
 		Key: "rename_symbols", Flag: "rename-symbols", Tasks: Puzzles, Zero: "auto", Refused: oneSize,
-		Help: "give the symbols of each puzzle other names, in training anew in each epoch: true, false, " +
-			"or auto, which does where --eval-tokens has symbols that training puzzles lack",
+		Help: "rename the symbols of each puzzle at random, in training anew in each epoch: true, false, " +
+			"or auto, which renames if --eval-tokens has symbols that training puzzles lack",
 		Complete: func(c *Config) error {
 			more := c.Symbols() > c.Side()
 			switch {
@@ -110,13 +110,13 @@ var lstSettings = []Setting{
 	},
 }
 
-// oneSize is why other tasks refuse the settings of puzzles' sizes and symbols.
+// oneSize is the reason why other tasks refuse settings of puzzle sizes and symbols.
 const oneSize = "has data of one size and no symbols; task lst has puzzles of several"
 
-// checkTokens checks the sizes to evaluate at; whether the encoding can is for the registry to say.
+// checkTokens checks the sizes to evaluate at. The registry checks whether the encoding takes them.
 func checkTokens(c *Config) error {
 	if c.Positions != nil && len(c.EvalTokens) > 0 {
-		return errors.New("--positions says where the tokens of one size lie, and nothing of those of " +
+		return errors.New("--positions has the positions of one size, and not those of " +
 			"another: give one of the two")
 	}
 	for _, tokens := range c.EvalTokens {

@@ -24,10 +24,10 @@ type MaskedConfig struct {
 	TestLevels []float64 `json:"test_levels"` // shares of tokens masked in tests
 	Split      string    `json:"split"`       // auto, time, random or subjects: what is held out
 	TestShare  float64   `json:"test_share"`  // of time points, or of subjects, held out
-	TestFrames int       `json:"test_frames"` // of the held-out ones, evenly spaced, are measured; 0 = all
+	TestFrames int       `json:"test_frames"` // held-out time points that are measured, evenly spaced; 0 = all
 	ZScore     bool      `json:"zscore"`      // each token of each run to mean 0 and SD 1
 	Distance   string    `json:"pe_distance"` // between learned PEs, for the network scores
-	// One of these is where the data comes from.
+	// Exactly one of these is set: the source of the data.
 	NMAR      *NMAR          `json:"nmar,omitempty"`
 	Surrogate *Surrogate     `json:"surrogate,omitempty"`
 	Files     *series.Source `json:"files,omitempty"`
@@ -38,7 +38,7 @@ type MaskedConfig struct {
 var (
 	nmarTask = ofMasked(TaskFacts{
 		Name: "nmar", Title: "simulated network",
-		// The paper's error of .049 is one of series as they come: z-scored, it would be about .93.
+		// The paper's error of .049 is that of raw series: z-scored, it would be about .93.
 		Defaults: defaults{"d_model": 64, "masked.zscore": false},
 		create:   func(c *Config) { c.Masked = &MaskedConfig{NMAR: &NMAR{}} },
 		hasData:  func(c *Config) bool { return c.Masked.sources() == 1 && c.Masked.NMAR != nil },
@@ -59,7 +59,7 @@ var (
 	})
 )
 
-// ofMasked completes a task with what all tasks of masked prediction have in common.
+// ofMasked adds the facts that all tasks of masked prediction share.
 func ofMasked(t TaskFacts) TaskFacts {
 	t.Settings, t.Measures, t.HasSeries = "masked", runlog.Masked, true
 	t.KeptExamples = 1 // the mean over frames
@@ -74,31 +74,31 @@ func ofMasked(t TaskFacts) TaskFacts {
 		case m.Files != nil && m.Files.Tokens > 0:
 			return m.Files.Tokens, false
 		}
-		return 360, false // of human fMRI
+		return 360, false // parcels of human fMRI
 	}
 	return t
 }
 
-// The configurations of masked prediction that have a setting, by where the data come from.
+// The configurations of masked prediction that have a setting, by the source of the data.
 var (
 	Masked        = inMasked("masked prediction", func(*MaskedConfig) bool { return true })
 	Simulated     = inMasked("nmar", func(m *MaskedConfig) bool { return m.NMAR != nil })
 	FromSurrogate = inMasked("fmri", func(m *MaskedConfig) bool { return m.Surrogate != nil })
 	FromSeries    = inMasked("fmri, masked", func(m *MaskedConfig) bool { return m.Files != nil })
-	// FromData has those from series, and texts.
+	// FromData are the configurations with data from series, and texts.
 	FromData = &Tasks{
 		name:  "fmri, masked, text",
 		holds: func(c *Config) bool { return FromSeries.has(c) || Texts.has(c) },
 	}
 )
 
-// inMasked returns the configurations of masked prediction with such settings.
+// inMasked returns the configurations of masked prediction for which choose returns true.
 func inMasked(name string, choose func(m *MaskedConfig) bool) *Tasks {
 	return &Tasks{name: name, holds: func(c *Config) bool { return c.Masked != nil && choose(c.Masked) }}
 }
 
-// MainTest returns the share masked in tests that is nearest to that of training, as the key of
-// errors in records and results: "0.50".
+// MainTest returns the masked share of the test that is closest to training, as the key of errors
+// in records and results: "0.50".
 func (m *MaskedConfig) MainTest() string {
 	main := slices.MinFunc(m.TestLevels, func(a, b float64) int {
 		return cmp.Compare(math.Abs(a-m.Level), math.Abs(b-m.Level))
@@ -106,7 +106,7 @@ func (m *MaskedConfig) MainTest() string {
 	return fmt.Sprintf("%.2f", main)
 }
 
-// MostMasked returns the largest share masked in tests, as such a key.
+// MostMasked returns the largest masked share of the tests, as such a key.
 func (m *MaskedConfig) MostMasked() string { return fmt.Sprintf("%.2f", slices.Max(m.TestLevels)) }
 
 // NMAR is the simulation of task nmar; the rest of its settings are the paper's (see package nmar).
@@ -114,13 +114,13 @@ type NMAR struct {
 	Nodes   int `json:"nodes"`
 	Modules int `json:"modules"`
 	Frames  int `json:"frames"`
-	// Factor on the autoregressive weights; 0 means 1/lags. It is stored as 0, because a sweep
-	// identifies runs by their configuration, and older runs have stored 0; result.json has the
-	// factor that was used, as ar_scale of its data.
+	// Factor on the autoregressive weights; 0 means 1/lags. The 0 is stored, because a sweep
+	// identifies runs by their configuration and older runs stored 0. result.json has the actual
+	// factor, as ar_scale of its data.
 	Scale float64 `json:"scale"`
-	// Order says how the nodes lie: drawn from the data seed. Configurations of versions that had
-	// the nodes of a module side by side lack it, so that reports do not mix the two, and such runs
-	// do not go on with other data.
+	// Order says how the nodes are arranged: in an order drawn from the data seed. Configurations
+	// of versions that had the nodes of a module side by side lack it, so that reports do not mix
+	// the two and such runs do not continue with other data.
 	Order string `json:"order"`
 }
 
@@ -136,7 +136,7 @@ func (n NMAR) Options() nmar.Options {
 
 // The ways to hold out data.
 const (
-	AutoSplit    = "auto"     // subjects where there are several, else time
+	AutoSplit    = "auto"     // subjects if there are several, else time
 	TimeSplit    = "time"     // the last time points of each run
 	RandomSplit  = "random"   // time points drawn from all runs
 	SubjectSplit = "subjects" // whole subjects
@@ -155,12 +155,12 @@ var maskedSettings = []Setting{
 	},
 	{
 		Key: "masked.mask_draw", Flag: "mask-draw", Tasks: Masked,
-		Help:    "masks with an exact count or each token by itself: exact, bernoulli",
+		Help:    "masks with an exact count, or independent for each token: exact, bernoulli",
 		Default: ExactMask, OneOf: []string{ExactMask, BernoulliMask},
 	},
 	{
 		Key: "masked.mask_token", Flag: "mask-token", Tasks: Masked,
-		Help:    "what a masked token carries: learned, zero",
+		Help:    "embedding of masked tokens: learned, zero",
 		Default: arch.LearnedMask, OneOf: []string{arch.LearnedMask, arch.ZeroMask},
 	},
 	{
@@ -176,7 +176,7 @@ var maskedSettings = []Setting{
 	{
 		Key: "masked.split", Flag: "split", Tasks: Masked,
 		Help: "what is held out: subjects, time (the end of each run), random (time points), auto " +
-			"(subjects where there are several, else time)",
+			"(subjects if there are several, else time)",
 		Default: AutoSplit, OneOf: []string{AutoSplit, TimeSplit, RandomSplit, SubjectSplit},
 	},
 	{
@@ -188,11 +188,11 @@ var maskedSettings = []Setting{
 		Help: "held-out time points that are measured, evenly spaced; 0 = all",
 	},
 	{
-		Key: "masked.zscore", Flag: "zscore", Tasks: Masked, Help: "bring each token of a run to mean 0 and SD 1",
+		Key: "masked.zscore", Flag: "zscore", Tasks: Masked, Help: "scale each token of a run to mean 0 and SD 1",
 		Default: true,
 		Unused: func(c *Config) string {
 			if FromSurrogate.has(c) {
-				return "on the surrogate, which is made with mean 0 and SD 1"
+				return "on the surrogate, which has mean 0 and SD 1 already"
 			}
 			return ""
 		},
@@ -208,8 +208,8 @@ var maskedSettings = []Setting{
 	},
 	{
 		Key: "masked.nmar.nodes", Flag: "nmar-nodes", Tasks: Simulated, Default: nmar.DefaultOptions().Nodes,
-		Help: "nodes of the simulated network; couplings are divided where it is larger than the paper's " +
-			"15 nodes in 3 modules, so that their sums stay",
+		Help: "nodes of the simulated network; in networks larger than the paper's " +
+			"15 nodes in 3 modules, couplings are divided so that their sums stay the same",
 		Check: func(c *Config) error { return c.Masked.NMAR.Options().Validate() },
 	},
 	{
@@ -230,8 +230,8 @@ var maskedSettings = []Setting{
 		Help: "order of the nodes, drawn from --data-seed",
 		Check: func(c *Config) error {
 			if order := c.Masked.NMAR.Order; order != DrawnOrder {
-				return fmt.Errorf("%q in config.json, want %q: runs of earlier versions lack it, whose nodes "+
-					"lay side by side in their modules. Such data is not made any more: train anew, from "+
+				return fmt.Errorf("%q in config.json, want %q: runs of earlier versions lack it; their nodes "+
+					"lay side by side in their modules. This version cannot make such data: train anew, from "+
 					"--preset nmar", order, DrawnOrder)
 			}
 			return nil
@@ -239,11 +239,11 @@ var maskedSettings = []Setting{
 	},
 }
 
-// checkTestLevels checks that there are shares masked in tests, and that they can be keys with two
-// decimals in the run's files.
+// checkTestLevels checks that tests have masked shares, and that two decimals, as in the keys of
+// the run's files, tell them exactly.
 func checkTestLevels(c *Config) error {
 	if len(c.Masked.TestLevels) == 0 {
-		return errors.New("at least one level is measured")
+		return errors.New("give at least one level")
 	}
 	for _, v := range c.Masked.TestLevels {
 		if math.Abs(v*100-math.Round(v*100)) > 1e-9 {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// MeasuresConfig says what is measured besides what every run measures.
+// MeasuresConfig holds optional measurements.
 type MeasuresConfig struct {
-	// Noise lists the a for which validation accuracy is measured with N(0, a²) added to each token
-	// embedding, NoiseRepeats times each.
+	// Noise lists the values a for which validation accuracy is measured with N(0, a²) added to
+	// each token embedding, NoiseRepeats times each.
 	Noise        []float64 `json:"noise,omitempty"`
 	NoiseRepeats int       `json:"noise_repeats,omitempty"`
 
@@ -19,7 +19,7 @@ type MeasuresConfig struct {
 	// the one at the start; 0 turns this off.
 	TangentPuzzles int `json:"tangent_puzzles,omitempty"`
 
-	RecordMaps bool `json:"record_maps,omitempty"` // each record has a map of the learned PE
+	RecordMaps bool `json:"record_maps,omitempty"` // each record gets a map of the learned PE
 }
 
 const defaultNoiseRepeats = 10
@@ -31,7 +31,7 @@ var measureSettings = []Setting{
 		Help: "measure validation accuracy at the end with N(0, a²) added to each token embedding, for " +
 			"each a; or the word none",
 		Default: []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1}, Zero: "none", Range: "[0, 1e6]",
-		Refused: "has no puzzles to answer with noise; task lst has",
+		Refused: "has no puzzles to test with noise; task lst has",
 		Complete: func(c *Config) error {
 			if len(c.Noise) == 0 {
 				c.Noise, c.NoiseRepeats = nil, 0
@@ -43,7 +43,7 @@ var measureSettings = []Setting{
 		Key: "noise_repeats", Flag: "noise-repeats", Tasks: Puzzles, Effect: Measures, Makes: []string{"noise"},
 		SameStepTime: true,
 		Help:         "draws of that noise", Default: defaultNoiseRepeats, Range: "[1, 100000]", With: "noise",
-		Refused: "has no puzzles to answer with noise; task lst has",
+		Refused: "has no puzzles to test with noise; task lst has",
 		Complete: func(c *Config) error {
 			if len(c.Noise) > 0 && c.NoiseRepeats == 0 {
 				c.NoiseRepeats = defaultNoiseRepeats
@@ -54,22 +54,23 @@ var measureSettings = []Setting{
 	{
 		Key: "tangent_puzzles", Flag: "tangent-puzzles", Tasks: Puzzles, Effect: Measures,
 		Makes: []string{"tangent_alignment"}, SameStepTime: true,
-		Help: "at the end, compare the model's tangent kernel on so many training puzzles with that at " +
-			"the start; 0 = not",
+		Help: "at the end, compare the model's tangent kernel on this many training puzzles with that at " +
+			"the start; 0 = off",
 		Range: "[0, 4096]", Refused: "has no puzzles; task lst has",
 	},
 	{
 		Key: "record_maps", Flag: "record-maps", Effect: Measures, SameStepTime: true,
-		Help: "keep a map of the learned PE in each record: explorer.html of the report then shows how it came about",
+		Help: "keep a map of the learned PE in each record: explorer.html of the report then shows " +
+			"how it developed",
 	},
 }
 
-// makers are the settings that make measures.
+// makers are the settings that add measures.
 var makers = sync.OnceValue(func() []Setting {
 	return slices.DeleteFunc(Settings(), func(s Setting) bool { return s.Makes == nil })
 })
 
-// MadeMeasures lists the families of measures that settings make.
+// MadeMeasures lists the families of measures that settings add.
 func MadeMeasures() (families []string) {
 	for _, s := range makers() {
 		families = append(families, s.Makes...)
@@ -78,8 +79,9 @@ func MadeMeasures() (families []string) {
 	return slices.Compact(families)
 }
 
-// HowMeasured returns the values of the settings that change what a measure, a key or the name of a family, is
-// of; "" where no setting that changes no model does.
+// HowMeasured returns the values of the settings that determine how a measure is taken: settings
+// that do not change the model. measure is a key or the name of a family. It returns "" if there
+// are none.
 func (c Config) HowMeasured(measure string) string {
 	family, _, _ := strings.Cut(measure, "/")
 	var how []string
@@ -93,20 +95,20 @@ func (c Config) HowMeasured(measure string) string {
 	return strings.Join(how, " ")
 }
 
-// OutputConfig says how often, and how, a run writes.
+// OutputConfig says how often a run writes, and what.
 type OutputConfig struct {
-	LogEvery        int      `json:"log_every"`        // epochs, or steps where the task counts those
+	LogEvery        int      `json:"log_every"`        // epochs, or steps in tasks without epochs
 	CheckpointEvery Duration `json:"checkpoint_every"` // wall time
-	TensorBoard     bool     `json:"tensorboard"`      // true where a file does not say
+	TensorBoard     bool     `json:"tensorboard"`      // true if the file lacks it
 }
 
-// Duration is a time.Duration that JSON holds as text, such as "1m0s".
+// Duration is a time.Duration whose JSON is a text such as "1m0s".
 type Duration time.Duration
 
 // MarshalText writes the duration as time.Duration.String does.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// UnmarshalText reads what time.ParseDuration does.
+// UnmarshalText reads what time.ParseDuration accepts.
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	*d = Duration(v)
@@ -117,8 +119,8 @@ var outputSettings = []Setting{
 	{
 		Key: "log_every", Flag: "log-every", Effect: Measures, SameStepTime: true, Range: "[1, inf)",
 		Makes: []string{"loss", "train", "train_mse"}, // means since the last record
-		Help: "epochs between records, or steps where the task counts those (default: a twentieth; 1 up to 50 " +
-			"epochs; with --until, which a record ends, a hundredth or less)",
+		Help: "epochs between records, or steps in tasks without epochs (default: a twentieth; 1 up to 50 " +
+			"epochs; with --until a 500th, for sequences and texts a 100th)",
 		Complete: func(c *Config) error {
 			task, length := c.Facts(), c.Epochs+c.Steps
 			switch {

@@ -6,7 +6,7 @@ import (
 	"torchpe/models/arch"
 )
 
-// OtherNames are flags that another command, or other programs, call by another name.
+// OtherNames are flags that another command or other programs call by another name.
 var OtherNames = map[string]string{"dim": "d-model", "d-model": "dim", "width": "d-model"}
 
 var modelSettings = []Setting{
@@ -38,7 +38,7 @@ var modelSettings = []Setting{
 	},
 	{
 		Key: "window", Flag: "window", Zero: "0", Sweep: ByLayer,
-		Help: "a token attends only to those less than this many places away, 0 for all; by layer as in " +
+		Help: "a token attends only to tokens less than this many places away, 0 for all; by layer as in " +
 			"16@1-3,0@4 or 16*3,0",
 		Check: func(c *Config) error {
 			_, err := c.Windows()
@@ -53,13 +53,13 @@ var modelSettings = []Setting{
 	},
 	{
 		Key: "embedding_init", Flag: "embedding-init", Tasks: Puzzles, Cleared: true,
-		Help:    "start of a learned embedding: linear, U(±1/√5) as the one-hot map has it, or normal, N(0,1)",
+		Help:    "start of a learned embedding: linear, U(±1/√5) as in the one-hot map, or normal, N(0,1)",
 		Default: arch.LikeLinear, OneOf: []string{arch.LikeLinear, arch.UnitNormal},
 		With: "token-input embedding",
 	},
 	{
 		Key: "read_out", Flag: "read-out", Factor: true, Tasks: Puzzles, Cleared: true, SameStepTime: true,
-		Help:    "token the answer is read from: last, probe",
+		Help:    "token from which the answer is read: last, probe",
 		Default: arch.LastToken, DefaultFor: defaults{"text": arch.ProbeToken},
 		OneOf: []string{arch.LastToken, arch.ProbeToken},
 	},

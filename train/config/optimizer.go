@@ -2,16 +2,16 @@ package config
 
 import "torchpe/train/runlog"
 
-// OptimizerConfig says how, and how long, a model is trained.
+// OptimizerConfig says how and how long a model is trained.
 type OptimizerConfig struct {
 	Optimizer   string  `json:"optimizer"`
 	Schedule    string  `json:"schedule"`
 	WarmupSteps int     `json:"warmup_steps"`
 	ClipNorm    float64 `json:"clip_norm"` // 0 = off
 	Batch       int     `json:"batch"`
-	Epochs      int     `json:"epochs"`          // of task lst; 0 elsewhere
-	Steps       int     `json:"steps,omitempty"` // of other tasks; 0 of lst
-	LimitSteps  int     `json:"limit_steps"`     // stop after so many steps; 0 = not before the end
+	Epochs      int     `json:"epochs"`          // of task lst; 0 for others
+	Steps       int     `json:"steps,omitempty"` // of other tasks; 0 for lst
+	LimitSteps  int     `json:"limit_steps"`     // stop after this many steps; 0 = at the end
 	Until       string  `json:"until,omitempty"` // a runlog.Criterion that stops a member; "" = none
 }
 
@@ -22,7 +22,7 @@ const (
 	Cosine   = "cosine" // to zero, half a period
 )
 
-// optimizerSettings come before the settings of the optimizer that members have each.
+// optimizerSettings come before those of the optimizer's settings that may differ between members.
 var optimizerSettings = []Setting{
 	{
 		Key: "optimizer", Flag: "optimizer", Factor: true, SameStepTime: true,
@@ -45,7 +45,7 @@ var trainingSettings = []Setting{
 		Help: "scale each member's gradient down to this norm; 0 = off",
 	},
 	{
-		Key: "batch", Flag: "batch", Help: "examples a step", Range: "[1, 16777216]",
+		Key: "batch", Flag: "batch", Help: "examples per step", Range: "[1, 16777216]",
 		Default: 128,
 	},
 	{
@@ -60,13 +60,13 @@ var trainingSettings = []Setting{
 	},
 	{
 		Key: "limit_steps", Flag: "limit-steps", Factor: true, SameStepTime: true, Range: "[0, inf)",
-		Help: "end the run after so many steps: the schedule is that of all --epochs or --steps; 0 = not before " +
+		Help: "end the run after this many steps, with the schedule of all --epochs or --steps; 0 = at " +
 			"their end",
 	},
 	{
 		Key: "until", Flag: "until", Factor: true, Resets: "log_every",
 		Help: "stop a member at the first record that reaches NUMBER=BOUND, such as train=0.99 or " +
-			"loss=0.01; --epochs or --steps is then the most",
+			"loss=0.01; --epochs or --steps is then the upper limit",
 		Check: func(c *Config) error {
 			if c.Until == "" {
 				return nil

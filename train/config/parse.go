@@ -13,8 +13,8 @@ import (
 	"torchpe/internal/wording"
 )
 
-// Parse reads what JSON wrote. Unknown fields are errors that name the valid ones, and so are fields
-// that are given twice; errors name line and column.
+// Parse reads the text of a config.json. Unknown fields and fields given twice are errors; the
+// former name the valid fields. Errors name line and column.
 func Parse(text []byte) (Config, error) {
 	c := Config{}
 	c.TensorBoard = true
@@ -27,8 +27,8 @@ func Parse(text []byte) (Config, error) {
 // maxFile is the largest config.json in bytes; a thousand members take a few hundred thousand.
 const maxFile = 16 << 20
 
-// Read reads a config.json, of a run directory or of one's own; it may hold the run directory's
-// schema version.
+// Read reads a config.json, from a run directory or written by hand; it may have the schema version
+// of a run directory.
 func Read(path string) (Config, error) {
 	var stored struct {
 		Config
@@ -78,7 +78,7 @@ func decode(text []byte, into any) error {
 	return p.at(keys[strings.Trim(name, `"`)], "%w%s", err, validFields(name))
 }
 
-// validFields lists the keys of the table where name is none of them.
+// validFields lists the keys of the table if name is not one of them.
 func validFields(name string) string {
 	var names []string
 	for _, key := range Keys(func(Setting) bool { return true }) {
@@ -90,10 +90,10 @@ func validFields(name string) string {
 	return fmt.Sprintf("; the fields are %s%s", strings.Join(names, ", "), hint)
 }
 
-// place finds lines and columns of a text.
+// place converts offsets in a text to lines and columns.
 type place struct{ text []byte }
 
-// at returns an error at the byte with a number from 0.
+// at returns an error with the line and column of a byte offset.
 func (p place) at(offset int64, format string, args ...any) error {
 	before := p.text[:min(max(0, offset), int64(len(p.text)))]
 	line := bytes.LastIndexByte(before, '\n') + 1
@@ -101,8 +101,8 @@ func (p place) at(offset int64, format string, args ...any) error {
 		1+utf8.RuneCount(before[line:]), fmt.Errorf(format, args...))
 }
 
-// walk reads a value and notes where each key stands first. A key that an object has twice is an
-// error, in letters of any case: so are fields taken.
+// walk reads a value and notes the first offset of each key. A key that an object has twice is an
+// error, in upper or lower case, because fields match in either.
 func (p place) walk(d *json.Decoder, keys map[string]int64) error {
 	t, err := d.Token()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"torchpe/train/runlog"
 )
 
-// ExpandMeasures returns the keys of measures that a list of a task names: for a family, which ends with a
-// slash, the keys of all its numbers that were measured.
+// ExpandMeasures returns the keys of the measures that a task's list names. A family, whose name
+// ends with a slash, stands for the keys of all its measured numbers.
 func ExpandMeasures(names []string, measured runlog.Numbers) (keys []string) {
 	for _, name := range names {
 		if !strings.HasSuffix(name, "/") {
@@ -26,7 +26,7 @@ func ExpandMeasures(names []string, measured runlog.Numbers) (keys []string) {
 	return keys
 }
 
-// columns returns the keys of the columns with measures, in order. A member that diverged has no
+// columns returns the keys of the columns with measures, in order. A diverged member has no
 // numbers, but baselines have each level of test_mse.
 func (t *TaskFacts) columns(r runlog.Result) []string {
 	measured := runlog.Numbers{}
@@ -41,8 +41,8 @@ func (t *TaskFacts) columns(r runlog.Result) []string {
 	return ExpandMeasures(t.Columns, measured)
 }
 
-// ResultTable returns the headings and rows of a table of a result, a row a member and a row a baseline,
-// and the headings of the columns that a narrow terminal may drop.
+// ResultTable returns the headings and rows of a table of a result, one row per member and one per
+// baseline, and the headings of the columns that a narrow terminal may drop.
 func (t *TaskFacts) ResultTable(r runlog.Result) (head []string, rows [][]string, narrow []string) {
 	keys, length := t.columns(r), "steps"
 	if t.InEpochs {
@@ -87,7 +87,7 @@ func (t *TaskFacts) ResultTable(r runlog.Result) (head []string, rows [][]string
 	return head, rows, narrow
 }
 
-// epochsText writes the length of training: "12", or "24 steps" of the first epoch.
+// epochsText writes the length of training: "12", or "24 steps" if it ended within the first epoch.
 func epochsText(m runlog.MemberResult) string {
 	if m.Epochs == 0 && m.Steps > 0 {
 		return wording.Count(m.Steps, "step")

@@ -11,16 +11,16 @@ import (
 // SequenceConfig holds the settings of the formal-language tasks and of texts.
 type SequenceConfig struct {
 	Name        string   `json:"language,omitempty"` // one of sequence.All; empty for texts
-	Form        string   `json:"form,omitempty"`     // Encoder or Decoder; empty for texts, which have the latter
+	Form        string   `json:"form,omitempty"`     // Encoder or Decoder; empty for texts, which use a decoder
 	Text        []string `json:"text,omitempty"`     // files
-	TrainLength int      `json:"train_length"`       // inputs of 1 to so many in training
-	TestLength  int      `json:"test_length"`        // the longest that is measured
-	TestLengths int      `json:"test_lengths"`       // how many longer than in training are measured
+	TrainLength int      `json:"train_length"`       // training inputs have 1 to this many symbols
+	TestLength  int      `json:"test_length"`        // longest input that is measured
+	TestLengths int      `json:"test_lengths"`       // number of measured lengths above those of training
 	Tests       int      `json:"test_sequences"`     // sequences of each length that are measured
-	Places      int      `json:"places"`             // input length for which tables have places; 0: TrainLength
+	Places      int      `json:"places"`             // input length for which tables have rows; 0: TrainLength
 }
 
-// sequenceTask and textTask answer sequences of any length.
+// sequenceTask and textTask have sequences of any length.
 var (
 	sequenceTask = ofSequences(TaskFacts{
 		Name: "sequence", Title: "formal languages", Quick: "sequence-quick",
@@ -48,14 +48,14 @@ var (
 	})
 )
 
-// ofSequences completes a task with what all tasks of sequences have in common.
+// ofSequences adds the facts that all tasks of sequences share.
 func ofSequences(t TaskFacts) TaskFacts {
 	t.Settings, t.Measures, t.IsAccuracy = "sequence", runlog.Sequences, true
 	t.SlowRecords, t.IsLine, t.DependsOnPE, t.KeptExamples = true, true, true, 1
 	t.Progress = []string{"loss", "train", "validation", "iid"}
 	t.Narrow = []string{"sigma", "status"}
 	t.create = func(c *Config) { c.Sequence = &SequenceConfig{} }
-	// An output may be as long as the input, or twice.
+	// An output may be as long as the input or twice as long.
 	t.tokens = func(c *Config) (n int, fixed bool) { return 2 * c.Sequence.TrainLength, false }
 	return t
 }
@@ -67,19 +67,19 @@ var (
 	Texts     = &Tasks{name: "text", holds: func(c *Config) bool { return c.Facts() == &textTask }}
 )
 
-// The forms of a task: an encoder reads the output from empty tokens after the input, a decoder each
-// symbol of it from those before.
+// The forms of a task. An encoder reads the output from empty tokens after the input; a decoder
+// predicts each symbol of the output from those before it.
 const (
 	Encoder = "encoder"
 	Decoder = "decoder"
 )
 
-// inDistribution is the number of lengths of training that are measured, at most.
+// inDistribution is the largest number of training lengths that are measured.
 const inDistribution = 10
 
 // Lengths returns the lengths of inputs that are measured, ascending: up to ten of training, evenly
-// spaced to the longest, and TestLengths longer ones, evenly spaced to TestLength. For texts these are
-// the one length of training, and its doubles up to TestLength.
+// spaced up to the longest, and TestLengths longer ones, evenly spaced up to TestLength. For texts
+// these are the one length of training and its doublings up to TestLength.
 func (c SequenceConfig) Lengths() (trained, longer []int) {
 	if c.Text != nil {
 		for n := 2 * c.TrainLength; n <= c.TestLength; n *= 2 {
@@ -90,7 +90,7 @@ func (c SequenceConfig) Lengths() (trained, longer []int) {
 	return spaced(0, c.TrainLength, inDistribution), spaced(c.TrainLength, c.TestLength, c.TestLengths)
 }
 
-// spaced returns at most n whole numbers above from, evenly spaced up to the last, to.
+// spaced returns at most n whole numbers above from, evenly spaced up to and including to.
 func spaced(from, to, n int) (out []int) {
 	n = min(n, to-from)
 	for i := range n {
@@ -113,8 +113,8 @@ var sequenceSettings = []Setting{
 	},
 	{
 		Key: "sequence.form", Flag: "form", Tasks: Languages,
-		Help: "encoder: outputs are read from empty tokens after the input; decoder: each symbol of the output " +
-			"from those before it, and no token sees a later one",
+		Help: "encoder: outputs are read from empty tokens after the input; decoder: each output symbol is " +
+			"predicted from those before it, and no token sees a later one",
 		Default: Encoder, OneOf: []string{Encoder, Decoder},
 	},
 	{
@@ -123,7 +123,8 @@ var sequenceSettings = []Setting{
 	},
 	{
 		Key: "sequence.train_length", Flag: "train-length", Tasks: Sequences, Range: "[1, 65536]",
-		Help:    "longest training input in symbols; each step has one length from 1 on; texts: characters of a window",
+		Help: "longest training input in symbols (each step has one length from 1 up); for " +
+			"texts, characters of a window",
 		Default: 40,
 	},
 	{
@@ -133,7 +134,7 @@ var sequenceSettings = []Setting{
 		Check: func(c *Config) error {
 			s := c.Sequence
 			if Texts.has(c) && s.TrainLength < s.TestLength && s.TestLength < 2*s.TrainLength {
-				return fmt.Errorf("%d: texts are measured in windows of --train-length, %d, and of its doubles: "+
+				return fmt.Errorf("%d: texts are measured in windows of --train-length, %d, and its doublings: "+
 					"give %[2]d for none, or %d or more", s.TestLength, s.TrainLength, 2*s.TrainLength)
 			}
 			return notShort(s.TestLength, c)
@@ -141,17 +142,18 @@ var sequenceSettings = []Setting{
 	},
 	{
 		Key: "sequence.test_lengths", Flag: "test-lengths", Tasks: Languages, SameStepTime: true,
-		Help:    "how many lengths above those of training are measured, evenly spaced; 460 is all of the published",
+		Help: "number of measured lengths above those of training, evenly spaced; 460 gives all of the " +
+			"published",
 		Default: 10, Range: "[0, 65536]",
 	},
 	{
 		Key: "sequence.test_sequences", Flag: "test-sequences", Tasks: Sequences, SameStepTime: true,
-		Help:    "sequences or windows of each length that are measured; 512 are the published",
+		Help:    "measured sequences or windows of each length; the published number is 512",
 		Default: 128, Range: "[1, 1048576]",
 	},
 	{
 		Key: "sequence.places", Flag: "places", Tasks: Sequences, Range: "[0, 65536]",
-		Help: "input length for which a learned table has places, of which training uses the first; " +
+		Help: "input length for which a learned table has rows, of which training uses the first; " +
 			"0 = --train-length",
 		Check: func(c *Config) error {
 			if c.Sequence.Places == 0 {
@@ -162,7 +164,7 @@ var sequenceSettings = []Setting{
 	},
 }
 
-// notShort checks that a length is no less than that of training.
+// notShort checks that a length is not less than that of training.
 func notShort(length int, c *Config) error {
 	if length < c.Sequence.TrainLength {
 		return fmt.Errorf("%d is less than --train-length, %d", length, c.Sequence.TrainLength)

@@ -8,56 +8,57 @@ import (
 	"sync"
 )
 
-// Setting is a row of the table: one key of config.json and what follows from it. A key, a flag, a
-// help, a default and a range or words are enough for most; the functions at the end are for the
-// few that need more.
+// Setting is a row of the table: one key of config.json and what follows from it. Most settings
+// need only a key, a flag, a help text, a default and a range or words; the functions at the end
+// are for the few that need more.
 type Setting struct {
 	Key   string // in config.json; keys of inner objects follow a dot: masked.split, members.lr
-	Flag  string // of torchpe train, without dashes; "" where no flag sets it
+	Flag  string // of torchpe train, without dashes; "" if no flag sets it
 	Help  string
 	Tasks *Tasks
 
 	Effect       Effect
-	Makes        []string // the families of measures that are of other things where it differs
+	Makes        []string // the families of measures that cannot be compared if it differs
 	Sweep        Sweep
 	Path         bool // it names files
 	Factor       bool // models of one study differ in it: figures compare them
-	Common       bool // --help has it; `--help all` has the others
-	SameStepTime bool // the time of a training step depends on it little or not at all
+	Common       bool // in --help; `--help all` has the others
+	SameStepTime bool // hardly changes the time of a training step
 
 	Default    any               // of the field's type, or what its pointer points to; nil is the zero value
-	DefaultFor defaults          // in a reading of the paper; tasks name those of their presets
+	DefaultFor defaults          // by reading of the paper or preset; see also TaskFacts.Defaults
 	Zero       string            // what stands for the zero value on the command line, such as auto
 	OneOf      []string          // the values of a text
-	Gone       map[string]string // values that only earlier versions had, with what to do
-	Range      string            // where a number, or each number of a list, lies: "[0, 1)"
+	Gone       map[string]string // values that only earlier versions had, with advice
+	Range      string            // interval of the number, or of each number of a list: "[0, 1)"
 
 	OtherKey  string // the key that the flag sets in tasks that lack Key
-	Inherits  string // the flag of the setting whose value is taken where this one has none
+	Inherits  string // the flag of the setting whose value this one takes by default
 	CurveName string // of a member's setting: its name in the names of curves
-	With      string // the flag, and the start of its value, without which this one has no effect
-	Resets    string // the key of the setting that a given flag brings back to its zero value
-	Instead   string // ends the note on a flag that the task does not have
+	With      string // the flag, and the prefix of its value, that this one needs to have an effect
+	Resets    string // the key of the setting that giving this flag resets to its zero value
+	Instead   string // end of the note that the flag has no effect on the task
 	Cleared   bool   // a task that lacks the setting clears it
-	Refused   string // why config.json of a task that lacks the setting may not have it, after "task NAME"
+	Refused   string // reason, after "task NAME", why the task's config.json may not have the setting
 
 	Parse    func(text string) (any, error)   // reads a type of its own
-	Place    func(c *Config, given any) error // makes the place for a given value, or refuses it
+	Place    func(c *Config, given any) error // creates the struct that holds a given value, or refuses it
 	Complete func(c *Config) error            // derives the value from others
-	Check    func(c *Config) error            // checks the value beside others
-	Unused   func(c *Config) (where string)   // says where a given flag has no effect, or ""
+	Check    func(c *Config) error            // checks the value together with others
+	Unused   func(c *Config) (where string)   // describes the case in which a given flag has no effect, or ""
 
 	fields []field // of Key and OtherKey in Config, or of Key in Member
-	kind   any     // the zero value of the field's type
-	taken  any     // of what the flag takes: members' flags take a list
+	kind   any     // zero value of the field's type
+	taken  any     // zero value of the flag's type: members' flags take a list
 	bounds bounds
 }
 
-// defaults are other defaults of a setting, by preset or by reading of the paper; or those of a preset,
-// by the key of the setting.
+// defaults are a setting's defaults by preset or by reading of the paper, or a preset's by key of
+// the setting.
 type defaults map[string]any
 
-// keyOfPreset returns the key of a preset in the defaults of a setting: text is a reading of the paper.
+// keyOfPreset returns the key of a preset in the defaults of a setting; "text" alone is a reading
+// of the paper.
 func keyOfPreset(name string) string {
 	if name == "text" {
 		return "task text"
@@ -65,15 +66,15 @@ func keyOfPreset(name string) string {
 	return name
 }
 
-// Tasks is a set of configurations that may have a setting; nil is all of them. Files of tasks
-// declare them.
+// Tasks is a set of configurations that may have a setting; nil is all of them. The files of the
+// tasks declare these sets.
 type Tasks struct {
-	name       string // as help texts have it
+	name       string // as in help texts
 	holds      func(c *Config) bool
 	everywhere bool // every configuration has a place for the setting
 }
 
-// stepped has the configurations whose length is a number of steps.
+// stepped are the configurations whose length is a number of steps.
 var stepped = &Tasks{
 	name: "all but lst", everywhere: true,
 	holds: func(c *Config) bool { return !c.Facts().InEpochs },
@@ -81,7 +82,7 @@ var stepped = &Tasks{
 
 func (t *Tasks) has(c *Config) bool { return t == nil || t.holds(c) }
 
-// String names the tasks as help texts do.
+// String names the tasks as in help texts.
 func (t *Tasks) String() string {
 	if t == nil {
 		return ""
@@ -89,15 +90,15 @@ func (t *Tasks) String() string {
 	return t.name
 }
 
-// Effect says what a setting changes. A sweep identifies its runs by the settings that change more
-// than nothing.
+// Effect says what a setting changes. A sweep identifies its runs by all settings except those that
+// change nothing.
 type Effect int
 
 // The effects.
 const (
 	Results  Effect = iota // the trained model
 	Measures               // what is measured and recorded, not the model
-	Nothing                // neither: where, how fast and how safely a run is made
+	Nothing                // neither: device, speed and safety of a run
 )
 
 // Sweep says how a setting takes values in a sweep.
@@ -108,8 +109,8 @@ const (
 	Axis     Sweep = iota // commas and ranges separate values, each of which is trained
 	Whole                 // one value, in which there may be commas
 	List                  // one value, a list; a sweep file writes it as one
-	Repeated              // one value, the texts of a flag that is given several times
-	ByLayer               // several values, of which one may give each layer its own
+	Repeated              // one value, a list of texts from a flag given several times
+	ByLayer               // several values, each of which may differ by layer
 )
 
 // Group is a heading of the help with its settings.
@@ -166,7 +167,7 @@ func (s *Setting) prepare() {
 	s.bounds = parseBounds(s.Range)
 }
 
-// addDefault adds the setting's default in a preset, if that has one of its own.
+// addDefault adds the setting's default in a preset, if the preset has one.
 func (s *Setting) addDefault(preset string, values defaults) {
 	value, ok := values[s.Key]
 	if !ok {
@@ -202,7 +203,7 @@ func ByFlag(flag string) (s Setting, ok bool) {
 	return s, ok
 }
 
-// CommonFlags lists the flags of the settings that --help shows without being asked for all.
+// CommonFlags lists the flags that plain --help shows.
 func CommonFlags() (flags []string) {
 	for _, s := range Settings() {
 		if s.Common {
@@ -212,7 +213,7 @@ func CommonFlags() (flags []string) {
 	return flags
 }
 
-// Keys lists the keys of the settings that a function chooses.
+// Keys lists the keys of the settings for which choose returns true.
 func Keys(choose func(s Setting) bool) (keys []string) {
 	for _, s := range Settings() {
 		if choose(s) {
@@ -222,7 +223,7 @@ func Keys(choose func(s Setting) bool) (keys []string) {
 	return keys
 }
 
-// KeysWith lists the keys of the settings with one of the effects.
+// KeysWith lists the keys of the settings that have one of the effects.
 func KeysWith(effects ...Effect) []string {
 	return Keys(func(s Setting) bool { return slices.Contains(effects, s.Effect) })
 }
@@ -230,10 +231,10 @@ func KeysWith(effects ...Effect) []string {
 // PathKeys lists the keys of the settings that name files.
 func PathKeys() []string { return Keys(func(s Setting) bool { return s.Path }) }
 
-// EachMember ends the help of settings that members may differ in.
-const EachMember = ", one or one a member"
+// EachMember ends the help of settings that may differ between members.
+const EachMember = ", one, or one per member"
 
-// Usage returns the text of --help: what the setting is, its other defaults and its tasks.
+// Usage returns the text of --help: the description, other defaults and the tasks.
 func (s Setting) Usage() string {
 	text := s.Help
 	if s.IsMember() && s.Flag != "" {
@@ -249,11 +250,11 @@ func (s Setting) Usage() string {
 	return text
 }
 
-// hasPlace reports whether a configuration has a place for the setting's value. A setting of one task
-// has a place only in that task, except for settings of puzzles and the number of steps.
+// hasPlace reports whether a configuration can hold the setting's value. Only its own task can,
+// except for settings of puzzles and the number of steps.
 func (s Setting) hasPlace(c *Config) bool { return s.Tasks.has(c) || s.Tasks.everywhere }
 
-// Store puts the value of a given flag into a configuration that has a place for it.
+// Store puts the value of a given flag into a configuration that can hold it.
 func (s Setting) Store(c *Config, f *Flag) error {
 	if s.Place != nil {
 		if err := s.Place(c, f.value); err != nil {
@@ -263,7 +264,7 @@ func (s Setting) Store(c *Config, f *Flag) error {
 		return nil
 	}
 	if zero := reflect.ValueOf(f.value); s.Tasks.has(c) && zero.IsValid() && zero.IsZero() {
-		if err := f.fault(); err != nil { // in config.json it stands for the default
+		if err := f.fault(); err != nil { // in config.json the zero value stands for the default
 			return fmt.Errorf("--%s: %w", s.Flag, err)
 		}
 	}
@@ -276,7 +277,7 @@ func (s Setting) Store(c *Config, f *Flag) error {
 	return nil
 }
 
-// Ignored returns a note where the flag of the setting has no effect on a configuration, or "".
+// Ignored returns a note if the flag of the setting has no effect on a configuration, else "".
 func (s Setting) Ignored(c *Config) string {
 	where := ""
 	switch {
@@ -296,7 +297,7 @@ func (s Setting) Ignored(c *Config) string {
 	return "--" + s.Flag + " has no effect " + where
 }
 
-// hasCompanion reports whether a configuration has what With names.
+// hasCompanion reports whether a configuration has the flag and value of With.
 func (s Setting) hasCompanion(c *Config) bool {
 	flag, start, _ := strings.Cut(s.With, " ")
 	other, _ := ByFlag(flag)
@@ -308,7 +309,7 @@ func (s Setting) hasCompanion(c *Config) bool {
 	return false
 }
 
-// complete derives the value from others and leaves out what stands for the zero value.
+// complete derives the value from others and omits it if it is what Zero stands for.
 func (s Setting) complete(c *Config) error {
 	for _, v := range s.values(c) {
 		if s.Zero != "" && textOf(v) == s.Zero || s.Cleared && !s.Tasks.has(c) {
@@ -321,7 +322,7 @@ func (s Setting) complete(c *Config) error {
 	return s.Complete(c)
 }
 
-// name returns what messages call the setting.
+// name returns the name of the setting in messages.
 func (s Setting) name() string {
 	if s.Flag == "" {
 		return s.Key
@@ -329,7 +330,7 @@ func (s Setting) name() string {
 	return "--" + s.Flag
 }
 
-// validate reports what is wrong with the value, by itself and beside others.
+// validate reports errors of the value, by itself and together with others.
 func (s Setting) validate(c *Config, bad *Problems) {
 	name := s.name()
 	refuseStdin(c, s, bad)

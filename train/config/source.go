@@ -18,13 +18,13 @@ import (
 	"torchpe/data/series"
 )
 
-// Surrogate is the made-up data of task fmri (see package hcp).
+// Surrogate is the generated data of task fmri (see package hcp).
 type Surrogate struct {
 	Subjects int `json:"subjects"`
-	Frames   int `json:"frames"` // of each subject
+	Frames   int `json:"frames"` // per subject
 }
 
-// sources counts the places that the data comes from, where one is right.
+// sources counts the sources of data; a valid configuration has one.
 func (m *MaskedConfig) sources() (n int) {
 	for _, given := range []bool{m.NMAR != nil, m.Surrogate != nil, m.Files != nil} {
 		if given {
@@ -50,11 +50,11 @@ var sourceSettings = []Setting{
 	},
 	{
 		Key: "masked.files.pattern", Flag: "pattern", Tasks: FromSeries, Sweep: Whole,
-		Help: "which files of folders are read, such as '*_Atlas.ptseries.nii' (default: all that can be)",
+		Help: "which files of folders are read, such as '*_Atlas.ptseries.nii' (default: all that can be read)",
 	},
 	{
 		Key: "masked.files.datasets", Flag: "dataset", Tasks: FromSeries, Sweep: Repeated,
-		Help: "array in files that hold several: path in HDF5, variable in .mat, member of .npz; * " +
+		Help: "array to read from files with several: path in HDF5, variable in .mat, member of .npz; * " +
 			"stands for any name; may be given several times",
 	},
 	{
@@ -70,23 +70,23 @@ var sourceSettings = []Setting{
 	},
 	{
 		Key: "masked.files.tokens", Flag: "tokens", Tasks: FromSeries, Range: "[0, inf)",
-		Help: "number of tokens, which tells the axes; files with others are refused; 0 = by names or " +
-			"modules, and for human fMRI 360 or 718",
+		Help: "number of tokens, which identifies the axes; files with another number are refused; 0 = by " +
+			"names or modules, and for human fMRI 360 or 718",
 	},
 	{
 		Key: "masked.files.names", Flag: "names", Path: true, Tasks: FromSeries, Sweep: Whole,
-		Help: "file with the tokens' names, one a line, where files have none; those that have names are " +
-			"brought into its order",
+		Help: "file with the tokens' names, one per line, for files without names; those with names are " +
+			"put into its order",
 	},
 	{
 		Key: "masked.files.parcellation", Flag: "parcellation", Path: true, Tasks: FromSeries, Sweep: Whole,
-		Help: "dlabel.nii within whose parcels dtseries.nii are averaged",
+		Help: "dlabel.nii; dtseries.nii are averaged within its parcels",
 	},
 	{
 		Key: "masked.files.missing_parcels", Flag: "missing-parcels", Tasks: FromSeries, Sweep: Whole,
 		With: "parcellation",
-		Help: "parcels of --parcellation that have nothing in a dtseries.nii, as those below the cortex " +
-			"in one of the cortex: refuse (default) or skip, which leaves them out",
+		Help: "parcels of --parcellation without data in a dtseries.nii, such as subcortical ones in a file " +
+			"of the cortex: refuse (default) or skip, which leaves them out",
 		Zero: "refuse", OneOf: []string{"refuse", series.SkipMissing},
 	},
 	{
@@ -96,12 +96,12 @@ var sourceSettings = []Setting{
 	},
 	{
 		Key: "masked.files.subjects", Flag: "subjects", Path: true, Tasks: FromSeries, Sweep: Whole,
-		Help: "table with the columns subject, set (train or test) and, if paths of files do not tell, " +
-			"file, the end of a path",
+		Help: "table with the columns subject, set (train or test) and, if paths do not identify subjects, " +
+			"file (the end of a path)",
 	},
 	{
 		Key: "masked.files.subject_pattern", Flag: "subject-pattern", Tasks: FromSeries, Sweep: Whole,
-		Help: "regular expression that finds the subject in a file's absolute path by its one group, such " +
+		Help: "regular expression with one group, which finds the subject in a file's absolute path, such " +
 			"as 'rest/([^/]+)/' (default: sub-NAME, six digits of HCP, else the file's name)",
 		Check: func(c *Config) error {
 			if c.Masked.Files.SubjectPattern == "" {
@@ -113,7 +113,7 @@ var sourceSettings = []Setting{
 	},
 	{
 		Key: "masked.surrogate", Flag: "surrogate", Tasks: FromSurrogate, Sweep: Whole,
-		Help:    "made-up data where none is given, such as subjects=12,frames=1195",
+		Help:    "generated data if no --data is given, such as subjects=12,frames=1195",
 		Default: defaultSurrogate(),
 		Parse:   func(text string) (any, error) { return ParseSurrogate(text) },
 		Place:   placeSurrogate,
@@ -125,7 +125,7 @@ var sourceSettings = []Setting{
 	},
 }
 
-// placeData makes the place for files in a task that reads some.
+// placeData creates the configuration of files in a task that reads files.
 func placeData(c *Config, _ any) error {
 	t := FindTask(c.Task)
 	if t == nil || t.useFiles == nil {
@@ -138,8 +138,8 @@ func placeData(c *Config, _ any) error {
 	return nil
 }
 
-// replaceByFiles makes the place for files with series, which replace the surrogate. Settings of
-// another task have none, which --task says.
+// replaceByFiles creates the configuration of files with series, which replace the surrogate. It
+// removes settings of another task; the message of --task explains this.
 func replaceByFiles(c *Config) {
 	if c.Masked == nil {
 		return
@@ -150,7 +150,7 @@ func replaceByFiles(c *Config) {
 	}
 }
 
-// placeSurrogate makes the place for the surrogate in task fmri. It replaces files.
+// placeSurrogate creates the configuration of the surrogate in task fmri, which replaces files.
 func placeSurrogate(c *Config, _ any) error {
 	if FindTask(c.Task) != &fmriTask {
 		return fmt.Errorf("task %s has none; task fmri has", c.Task)
@@ -161,8 +161,7 @@ func placeSurrogate(c *Config, _ any) error {
 	return nil
 }
 
-// ParseSurrogate reads text such as "subjects=12,frames=1195"; what it leaves out stays at its
-// default.
+// ParseSurrogate reads text such as "subjects=12,frames=1195"; omitted keys keep their defaults.
 func ParseSurrogate(text string) (Surrogate, error) {
 	s := defaultSurrogate()
 	for part := range strings.SplitSeq(text, ",") {
@@ -183,24 +182,24 @@ func ParseSurrogate(text string) (Surrogate, error) {
 	return s, nil
 }
 
-// PositionsConfig names the file that says where tokens lie. Without one the task says it: Latin
-// squares lie on their grid, all else on a line.
+// PositionsConfig names the file with the tokens' positions. Without one the task gives them: Latin
+// squares lie on their grid, everything else on a line.
 type PositionsConfig struct {
-	File   string `json:"file"`         // FILE, or FILE:NAME of one that holds several arrays
-	As     string `json:"as,omitempty"` // one of positions.Forms; "" for what the shape says
-	SHA256 string `json:"sha256"`       // of the file; a run stays with what it was planned for
+	File   string `json:"file"`         // FILE, or FILE:NAME if it holds several arrays
+	As     string `json:"as,omitempty"` // one of positions.Forms; "" to decide by shape
+	SHA256 string `json:"sha256"`       // of the file; a run refuses a changed file
 }
 
 // PositionsAsHelp is the help of --positions-as.
-var PositionsAsHelp = "what the file of --positions holds: auto (what its shape says), " +
+var PositionsAsHelp = "content of the file of --positions: auto (decided by its shape), " +
 	strings.Join(positions.Forms(), ", ")
 
 var positionsSettings = []Setting{
 	{
 		Key: "positions.file", Flag: "positions", Path: true,
-		Help: "file that says where tokens lie, FILE or FILE:NAME: a number (order), row and column " +
+		Help: "file with the tokens' positions, FILE or FILE:NAME: one number (order), row and column " +
 			"(grid), coordinates, an adjacency matrix or a list of edges (graph) (default: the task's own)",
-		Place: func(c *Config, given any) error { // read anew, whatever it held
+		Place: func(c *Config, given any) error { // replaces earlier values
 			if c.Positions = nil; given != "" {
 				c.Positions = &PositionsConfig{}
 			}
@@ -240,16 +239,16 @@ var positionsSettings = []Setting{
 
 // HeaderHelp is the help of --header.
 const HeaderHelp = "first line of text tables and lists (series, positions, modules, names): yes (names of " +
-	"columns), no or auto (as they show; numbers that may be either are refused)"
+	"columns), no or auto (by content; numbers that may be either are refused)"
 
-// FirstLine returns what the configuration says about the first line of texts. An unknown word,
-// which Validate reports, is Auto.
+// FirstLine returns the setting of the first line of texts. An unknown word, which Validate
+// reports, counts as Auto.
 func (c Config) FirstLine() text.Choice {
 	choice, _ := text.ParseChoice(c.Header)
 	return choice
 }
 
-// SumOf returns the SHA-256 of the file that a reference names.
+// SumOf returns the SHA-256 of the file in a reference FILE or FILE:NAME.
 func SumOf(reference string) (string, error) {
 	file, _, err := arrayfile.Split(reference)
 	if err != nil {
@@ -258,8 +257,8 @@ func SumOf(reference string) (string, error) {
 	return array.SHA256(file)
 }
 
-// MakePathsAbsolute makes the paths of a configuration's files absolute. It returns an error for
-// files that cannot be read.
+// MakePathsAbsolute makes the paths of a configuration's files absolute. Files that cannot be read
+// are an error.
 func MakePathsAbsolute(c *Config) error {
 	var faults []error
 	for _, s := range Settings() {
@@ -282,8 +281,7 @@ func NamesFiles(c *Config) bool {
 	return slices.ContainsFunc(Settings(), func(s Setting) bool { return len(s.paths(c)) > 0 })
 }
 
-// paths returns the paths that a setting with a flag names in a configuration; those that are empty are
-// left out.
+// paths returns the non-empty paths of a setting with a flag in a configuration.
 func (s Setting) paths(c *Config) (all []*string) {
 	if !s.Path || s.Flag == "" || !s.hasPlace(c) {
 		return nil
@@ -301,17 +299,17 @@ func (s Setting) paths(c *Config) (all []*string) {
 	return slices.DeleteFunc(all, func(path *string) bool { return *path == "" })
 }
 
-// refuseStdin reports standard input in the place of a file: a run that goes on reads its files again.
+// refuseStdin reports standard input given as a file: a resumed run reads its files again.
 func refuseStdin(c *Config, s Setting, bad *Problems) {
 	for _, path := range s.paths(c) {
 		if file, _, _ := strings.Cut(*path, ":"); file == array.Stdin {
-			bad.Add("--%s %s: a run cannot read standard input again when it goes on: save it to a file, and name that",
+			bad.Add("--%s %s: a resumed run cannot read standard input again: save it to a file and give that",
 				s.Flag, *path)
 		}
 	}
 }
 
-// checkReadable returns an error where a file is missing; FILE:NAME is an array in a file.
+// checkReadable returns an error for a missing file; FILE:NAME is an array in a file.
 func checkReadable(path string) error {
 	_, err := os.Stat(path)
 	for i, c := range path {

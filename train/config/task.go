@@ -11,13 +11,13 @@ import (
 	"torchpe/train/runlog"
 )
 
-// TaskConfig says what is trained for, and which reading of the paper defaults come from.
+// TaskConfig names the task, and the reading of the paper that defaults follow.
 type TaskConfig struct {
 	Task     string `json:"task"`     // one of TaskNames
 	Fidelity string `json:"fidelity"` // one of fidelities
 }
 
-// DataConfig says what is trained on.
+// DataConfig holds the settings of the data.
 type DataConfig struct {
 	LSTTrain      []string `json:"lst_train"`      // files; empty = the generated set
 	LSTValidation string   `json:"lst_validation"` // file
@@ -29,12 +29,12 @@ type DataConfig struct {
 
 	Masked    *MaskedConfig    `json:"masked,omitempty"`    // of masked prediction
 	Sequence  *SequenceConfig  `json:"sequence,omitempty"`  // of tasks sequence and text
-	Positions *PositionsConfig `json:"positions,omitempty"` // nil: where the task has them
+	Positions *PositionsConfig `json:"positions,omitempty"` // nil: the task's own
 	Header    string           `json:"header,omitempty"`    // yes or no: the first line of texts holds names
 }
 
-// tasks lists all tasks, in the order of help texts. The first is that of configurations that have
-// the settings of no other.
+// tasks lists all tasks, in the order of help texts. Configurations without the settings of any
+// task belong to the first.
 var tasks = sync.OnceValue(func() []*TaskFacts {
 	all := []*TaskFacts{&lstTask, &nmarTask, &fmriTask, &maskedTask, &sequenceTask, &textTask}
 	for _, t := range all {
@@ -43,7 +43,7 @@ var tasks = sync.OnceValue(func() []*TaskFacts {
 	return all
 })
 
-// DataKeys lists the keys of the settings that say which examples models see.
+// DataKeys lists the keys of the settings that determine the examples.
 func DataKeys() []string {
 	keys := []string{"task"}
 	for _, s := range slices.Concat(lstSettings, maskedSettings, sourceSettings, sequenceSettings) {
@@ -54,42 +54,42 @@ func DataKeys() []string {
 	return keys
 }
 
-// TaskFacts holds what the rest of the program asks about a task. It stands beside the task's
-// settings; package train has, in a file of its own, what reads the task's data and trains it.
+// TaskFacts holds what the rest of the program needs to know about a task. The file that declares
+// it also has the task's settings; a file of package train reads the task's data and trains it.
 type TaskFacts struct {
 	Name     string // of --task, and of the preset with its defaults
 	Title    string // in help texts
-	Settings string // the key of its settings, which no other task's configuration has; "" for none
-	Quick    string // a preset of smaller size; "" where there is none
+	Settings string // key of the settings that only its configurations have; "" for none
+	Quick    string // its smaller preset; "" for none
 
-	// Values of settings, by key, in its preset and in that of smaller size, where they are not the
-	// table's defaults.
+	// Values of settings, by key, that differ from the table's defaults: in its preset and in the
+	// smaller one.
 	Defaults, QuickDefaults defaults
 
 	// Records and results.
 	Measures    runlog.Task
-	Criterion   string   // says when a model has fitted where --until does not; "" where nothing does
+	Criterion   string   // default of --until for judging whether a model has fitted; "" for none
 	IsAccuracy  bool     // its measures are accuracies, and tables say whether a model has fitted
-	SlowRecords bool     // a record takes as long as many steps
-	Baselines   []string // of results, by name, for each level of test_mse
-	Progress    []string // measures that a line of progress has; of a family, such as test_mse/, all
-	Columns     []string // measures that the table of members has, in the same way
+	SlowRecords bool     // a record takes the time of many steps
+	Baselines   []string // names of baselines in results, each with all levels of test_mse
+	Progress    []string // measures in progress lines; a family, such as test_mse/, means all of it
+	Columns     []string // measures in the table of members, likewise
 	Narrow      []string // columns that a narrow terminal drops, the last one first
 
 	// Data.
-	InEpochs     bool // the length of training is a number of epochs, else of steps
+	InEpochs     bool // training length counts epochs, else steps
 	HasSeries    bool // tokens have series of values, whose correlations can place them
-	IsLine       bool // tokens lie on a line, whatever a file says
-	DependsOnPE  bool // the encoding decides which data are held out
+	IsLine       bool // tokens always lie on a line, regardless of --positions
+	DependsOnPE  bool // held-out data depend on the encoding
 	KeptExamples int  // examples whose attention maps a finished run keeps
 
 	tokens   func(c *Config) (n int, fixed bool) // see Tokens
-	label    func(c *Config) string              // see TaskLabel; nil for Name
-	create   func(c *Config)                     // makes the settings of the preset; nil where there are none
-	hasData  func(c *Config) bool                // the data are of a kind that the task knows; nil for yes
-	useFiles func(c *Config)                     // makes the place for files; nil where the task reads none
+	label    func(c *Config) string              // see TaskLabel; nil: Name
+	create   func(c *Config)                     // creates the settings of the preset; nil if there are none
+	hasData  func(c *Config) bool                // reports whether the task can use the data; nil: always
+	useFiles func(c *Config)                     // creates the configuration of files; nil if the task reads none
 
-	TokenCounts []int // that series of the task are taken to have where nothing else says it
+	TokenCounts []int // assumed numbers of tokens in series, if nothing else gives one
 
 	field field // of Settings
 }
@@ -103,15 +103,15 @@ func (t *TaskFacts) prepare() {
 // isSet reports whether a configuration has settings of the task.
 func (t *TaskFacts) isSet(c *Config) bool { return t.Settings != "" && !t.field.in(c).IsNil() }
 
-// fits reports whether a configuration has the settings of the task, and those of no other.
+// fits reports whether a configuration has the settings of this task and of no other.
 func (t *TaskFacts) fits(c *Config) bool {
 	return !slices.ContainsFunc(tasks(), func(other *TaskFacts) bool {
 		return other.isSet(c) != (other.Settings != "" && other.Settings == t.Settings)
 	})
 }
 
-// Facts returns the facts of the configuration's task. Where the settings belong to another task than the
-// name, which Validate refuses, it returns the facts of that other task.
+// Facts returns the facts of the configuration's task. If the settings belong to another task than
+// the name, which Validate refuses, it returns the facts of that other task.
 func (c *Config) Facts() *TaskFacts {
 	if t := FindTask(c.Task); t != nil && t.fits(c) {
 		return t
@@ -124,7 +124,7 @@ func (c *Config) Facts() *TaskFacts {
 	return tasks()[0]
 }
 
-// FindTask returns the task of a name; nil where there is none.
+// FindTask returns the task called name, or nil.
 func FindTask(name string) *TaskFacts {
 	for _, t := range tasks() {
 		if t.Name == name {
@@ -134,11 +134,11 @@ func FindTask(name string) *TaskFacts {
 	return nil
 }
 
-// Tokens returns the number of tokens of a training example: an estimate unless fixed, which says
-// that it is the number of all examples.
+// Tokens returns the number of tokens of a training example. If fixed is true all examples have
+// this number, else it is an estimate.
 func (c *Config) Tokens() (n int, fixed bool) { return c.Facts().tokens(c) }
 
-// TaskLabel names the task and what is trained of it, as the names of run directories do.
+// TaskLabel names the task and its variant, as in the names of run directories.
 func (c *Config) TaskLabel() string {
 	if label := c.Facts().label; label != nil {
 		return label(c)
@@ -160,7 +160,7 @@ func taskNames(choose func(t *TaskFacts) bool) (names []string) {
 
 func fidelities() []string { return []string{"code", "text"} }
 
-// Presets lists the names that Preset knows.
+// Presets lists the names that Preset accepts.
 func Presets() (names []string) {
 	for _, t := range tasks() {
 		names = append(names, t.Name)
@@ -182,7 +182,7 @@ var taskSettings = []Setting{
 		Check: func(c *Config) error {
 			t := FindTask(c.Task)
 			switch {
-			case t == nil: // which OneOf says
+			case t == nil: // OneOf reports it
 			case !t.fits(c):
 				return fmt.Errorf("%s has the settings of another task; start from --preset %s", c.Task, c.Task)
 			case t.hasData != nil && !t.hasData(c):
@@ -201,7 +201,8 @@ func taskHelp() string {
 	return "task: " + strings.Join(names, ", ") + "; its preset gives the defaults"
 }
 
-// Preset returns the configuration called name, one of Presets, in a reading of the paper: text or code.
+// Preset returns the configuration called name, one of Presets, in a reading of the paper, "text"
+// or "code".
 func Preset(name, fidelity string) (Config, error) {
 	c := Config{TaskConfig: TaskConfig{Task: name, Fidelity: fidelity}}
 	switch {
@@ -228,7 +229,7 @@ func Preset(name, fidelity string) (Config, error) {
 	return c, nil
 }
 
-// defaultSurrogate returns the size of the surrogate where no other is asked for.
+// defaultSurrogate returns the default size of the surrogate.
 func defaultSurrogate() Surrogate {
 	o := hcp.DefaultOptions()
 	return Surrogate{Subjects: o.Subjects, Frames: o.Frames}

@@ -14,11 +14,11 @@ import (
 	"torchpe/internal/wording"
 )
 
-// field is the place of a value in a struct: the indexes of a field and of those within it.
+// field is the path to a value in a struct: the indexes of a field and of fields within it.
 type field [][]int
 
-// findField returns the field that JSON calls key, with names of inner objects before a dot, and its
-// type. A key that no field has is a mistake in the table, and panics.
+// findField returns the field with a JSON key, in which dots separate names of inner objects, and
+// its type. It panics for a key without a field, a mistake in the table.
 func findField(t reflect.Type, key string) (f field, of reflect.Type) {
 	for name := range strings.SplitSeq(key, ".") {
 		if t.Kind() == reflect.Pointer {
@@ -42,7 +42,7 @@ func fieldOf(key string) field {
 	return f
 }
 
-// in returns the field of a struct; the zero Value where a pointer on the way to it is nil.
+// in returns the field of a struct, or the zero Value if a pointer on its path is nil.
 func (f field) in(object any) reflect.Value {
 	v := reflect.ValueOf(object)
 	for _, index := range f {
@@ -54,7 +54,7 @@ func (f field) in(object any) reflect.Value {
 	return v
 }
 
-// values returns the places of the setting in a configuration: one, one a member, or none.
+// values returns the fields of the setting in a configuration: one, one per member, or none.
 func (s Setting) values(c *Config) (all []reflect.Value) {
 	if s.IsMember() {
 		for i := range c.Members {
@@ -70,7 +70,7 @@ func (s Setting) values(c *Config) (all []reflect.Value) {
 	return nil
 }
 
-// set stores a value in a place that has its type or a pointer to it; nil stores the zero value.
+// set stores a value in a field of its type or of a pointer to it; nil stores the zero value.
 func set(place reflect.Value, value any) {
 	v := reflect.ValueOf(value)
 	switch {
@@ -115,7 +115,7 @@ func (d defaults) String() string {
 	return " (" + strings.Join(parts, "; ") + ")"
 }
 
-// Choices lists the values of the flag; nil where they are too many to list.
+// Choices lists the values of the flag, or nil if it is not a choice among words.
 func (s Setting) Choices() []string {
 	if _, ok := s.kind.(bool); ok {
 		return []string{"true", "false"}
@@ -123,11 +123,11 @@ func (s Setting) Choices() []string {
 	return s.OneOf
 }
 
-// faults lists what is wrong with a value by itself. whose follows the value in the messages.
+// faults lists the errors of a value by itself. whose follows the value in the messages.
 func (s Setting) faults(v reflect.Value, whose string) (all []string) {
 	v = reflect.Indirect(v)
 	switch {
-	case !v.IsValid(): // a pointer to none
+	case !v.IsValid(): // a nil pointer
 	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.String:
 		var before []any
 		for i := range v.Len() {
@@ -160,7 +160,7 @@ type bounds struct {
 	withLow, withHigh bool
 }
 
-// parseBounds reads the text of an interval. A mistake in the table panics.
+// parseBounds reads the text of an interval. It panics for a mistake in the table.
 func parseBounds(text string) bounds {
 	if text == "" {
 		return bounds{}
@@ -174,7 +174,7 @@ func parseBounds(text string) bounds {
 	return bounds{text, low, high, text[0] == '[', text[len(text)-1] == ']'}
 }
 
-// fault returns what is wrong with a number, such as " is not in [1, 1024]"; "" where nothing is.
+// fault returns the error of a number, such as " is not in [1, 1024]", or "".
 func (b bounds) fault(x float64) string {
 	switch {
 	case x < b.low && math.IsInf(b.high, 1):
@@ -185,7 +185,7 @@ func (b bounds) fault(x float64) string {
 	return " is not in " + b.text
 }
 
-// textOf writes a value as the help does.
+// textOf writes a value as in the help.
 func textOf(v reflect.Value) string {
 	if v = reflect.Indirect(v); !v.IsValid() {
 		return ""

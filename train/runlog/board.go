@@ -1,8 +1,8 @@
-// Event files of TensorBoard: a row of TFRecords, each with its length and two masked CRC-32Cs, that hold
-// Event messages of protocol buffers; the first names the version of the format. The layout is that of
-// TensorFlow's record_writer.h, event.proto and summary.proto. The same events always give the same bytes:
-// testdata/events.py makes them with Google's protocol buffers, and testdata/decode.py reads them with
-// nothing but Python.
+// Event files of TensorBoard: a sequence of TFRecords, each with its length and two masked
+// CRC-32Cs, which hold Event messages of protocol buffers. The first names the version of the
+// format. The layout is that of TensorFlow's record_writer.h, event.proto and summary.proto. The
+// same events always give the same bytes: testdata/events.py makes them with Google's protocol
+// buffers, and testdata/decode.py reads them with Python alone.
 
 package runlog
 
@@ -27,9 +27,9 @@ const (
 	eventSuffix = ".torchpe"
 )
 
-// Board writes the records of a run as event files for TensorBoard, a folder a member, which is a
-// curve there. Their bytes follow from metrics.jsonl and the start time in environment.json alone.
-// So they are rewritten whenever training starts or resumes, and never synced: a failure costs no
+// Board writes the records of a run as event files for TensorBoard, one folder, and so one curve,
+// per member. Their bytes depend only on metrics.jsonl and the start time in environment.json. So
+// they are rewritten whenever training starts or resumes, and never synced: a failure loses no
 // number. The time of an event is the start plus the seconds of training, without pauses.
 type Board struct {
 	run    *Run
@@ -38,7 +38,7 @@ type Board struct {
 	buffer []byte
 }
 
-// CurveName names a member's curve: learn-0.2_seed1. sigma is nil where the encoding has none.
+// CurveName names a member's curve: learn-0.2_seed1. sigma is nil for encodings without it.
 func CurveName(pe string, sigma *float64, seed uint64) string {
 	if sigma != nil {
 		pe = fmt.Sprintf("%s-%g", pe, *sigma)
@@ -46,13 +46,13 @@ func CurveName(pe string, sigma *float64, seed uint64) string {
 	return strings.ReplaceAll(fmt.Sprintf("%s_seed%d", pe, seed), "/", "-")
 }
 
-// OpenBoard writes the event files of the records in metrics.jsonl, a curve a member, and returns a
-// Board that appends to them. Curves are names of folders, all different. After [Resume], call
-// [Run.TruncateMetrics] first. A file is written in its place, so that a TensorBoard that has it open goes
-// on reading.
+// OpenBoard writes the event files of the records in metrics.jsonl, one curve per member, and
+// returns a Board that appends to them. Curves are distinct names of folders. After [Resume], call
+// [Run.TruncateMetrics] first. Files are overwritten in place, so that a running TensorBoard can
+// continue to read them.
 func (r *Run) OpenBoard(curves []string) (*Board, error) {
 	if r.metrics.f == nil {
-		return nil, fmt.Errorf("open %s: the end of %s is not known: call TruncateMetrics first",
+		return nil, fmt.Errorf("open %s: the end of %s is unknown: call TruncateMetrics first",
 			r.path(boardDir), metricsFile)
 	}
 	for i, name := range curves {
@@ -119,14 +119,14 @@ func (b *Board) fill() error {
 
 func (b *Board) checkMember(r Record) error {
 	if r.Member < 0 || r.Member >= len(b.files) {
-		return fmt.Errorf("%s: a record of member %d: there are %d curves",
+		return fmt.Errorf("%s: record of member %d: there are %d curves",
 			b.run.path(boardDir), r.Member, len(b.files))
 	}
 	return nil
 }
 
-// Append adds records that are in metrics.jsonl already. After an error a file may end in half an
-// event, where TensorBoard stops reading: drop the Board; the next OpenBoard repairs the file.
+// Append adds records that are already in metrics.jsonl. After an error a file may end with a partial event,
+// where TensorBoard stops reading: drop the Board; the next OpenBoard repairs the file.
 func (b *Board) Append(records ...Record) error {
 	for _, rec := range records {
 		if err := b.checkMember(rec); err != nil {
@@ -153,24 +153,24 @@ func (b *Board) write(name string, flag int, events []byte) error {
 	return nil
 }
 
-// removeBoard removes the event files that this package made, except some, and the folders that are
-// empty then. Other files stay.
+// removeBoard removes the event files of this package that are not in keep, and folders that are
+// then empty. Other files stay.
 func (r *Run) removeBoard(keep []string) error {
-	// The last star takes half-written files of earlier versions.
+	// The last star matches partly written files of earlier versions.
 	ours, failed := fs.Glob(r.root.FS(), path.Join(boardDir, "*", eventPrefix+"*"+eventSuffix+"*"))
 	for _, name := range ours {
 		if slices.Contains(keep, name) {
 			continue
 		}
 		failed = errors.Join(failed, r.remove(name))
-		_ = r.root.Remove(path.Dir(name)) // fails where something is left in it
+		_ = r.root.Remove(path.Dir(name)) // fails if the folder is not empty
 	}
 	_ = r.root.Remove(boardDir)
 	return failed
 }
 
-// event converts a record; the tag of a number is its key. It leaves out numbers that were not measured or
-// are not finite.
+// event converts a record; the tag of a number is its key. It omits numbers that were not measured
+// or are not finite.
 func (b *Board) event(r Record) boardEvent {
 	e := boardEvent{wallTime: b.start + r.WallSeconds, step: int64(r.Step)}
 	add := func(tag string, v float64) {
@@ -194,7 +194,7 @@ type boardEvent struct {
 	scalars  []boardScalar
 }
 
-// boardScalar is a number by its tag. A tag begins with its group in TensorBoard and a slash.
+// boardScalar is a number with its tag. A tag starts with its group in TensorBoard and a slash.
 type boardScalar struct {
 	tag   string
 	value float32
@@ -202,14 +202,14 @@ type boardScalar struct {
 
 const fileVersion = "brain.Event:2"
 
-// eventHeader returns the first event of a file that was made at a time, in seconds since 1970. It names
-// the version of the format.
+// eventHeader returns the first event of a file created at wallTime, in seconds since 1970. It
+// names the version of the format.
 func eventHeader(wallTime float64) []byte {
 	event := appendWallTime(nil, wallTime)
 	return appendRecord(nil, appendBytes(event, eventFileVersion, []byte(fileVersion)))
 }
 
-// appendEvent appends an event to a file's bytes.
+// appendEvent appends an event to the bytes of a file.
 func appendEvent(file []byte, e boardEvent) []byte {
 	event := appendWallTime(nil, e.wallTime)
 	if e.step != 0 {
@@ -218,7 +218,7 @@ func appendEvent(file []byte, e boardEvent) []byte {
 	var summary []byte
 	for _, s := range e.scalars {
 		value := appendBytes(nil, valueTag, []byte(strings.ToValidUTF8(s.tag, "\uFFFD")))
-		// A member of a oneof is written also when it is zero.
+		// A member of a oneof is also written if it is zero.
 		value = binary.LittleEndian.AppendUint32(appendKey(value, valueSimple, wireFixed32),
 			math.Float32bits(s.value))
 		summary = appendBytes(summary, summaryValue, value)
@@ -252,7 +252,7 @@ func appendBytes(b []byte, field uint64, value []byte) []byte {
 }
 
 func appendWallTime(b []byte, t float64) []byte {
-	if t == 0 { // proto3 leaves zeros out
+	if t == 0 { // proto3 omits zeros
 		return b
 	}
 	return binary.LittleEndian.AppendUint64(appendKey(b, eventWallTime, wireFixed64), math.Float64bits(t))
@@ -265,7 +265,7 @@ func appendRecord(file, data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(append(file, data...), maskedCRC(data))
 }
 
-// maskedCRC returns the CRC-32C of b, rotated and shifted as TFRecords need it.
+// maskedCRC returns the CRC-32C of b, rotated and shifted as in TFRecords.
 func maskedCRC(b []byte) uint32 {
 	crc := crc32.Checksum(b, castagnoli)
 	return (crc>>15 | crc<<17) + 0xa282ead8

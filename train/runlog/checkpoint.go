@@ -16,26 +16,26 @@ import (
 	"torchpe/data/array/safetensors"
 )
 
-// Checkpoint is a state of training that was read back, complete and undamaged.
+// Checkpoint is a complete and undamaged state of training that was read.
 type Checkpoint struct {
-	*safetensors.File // Metadata has the caller's keys only
+	*safetensors.File // Metadata has only the caller's keys
 
 	Step    int    // optimizer steps done
 	Name    string // of the file
-	Warning string // why a newer checkpoint was passed over; empty if there is nothing to say
+	Warning string // why a newer checkpoint was skipped; empty if none was
 }
 
 // head is the state of a Run's checkpoints. One goroutine may read it while another writes a checkpoint.
 type head struct {
-	known bool // false until the files were read, and after an error
-	whole bool // the file checkpoint.safetensors is, so it may become the previous one
-	step  int  // of the newest checkpoint; noStep when there is none
+	known bool // false until the files are read, and after an error
+	whole bool // checkpoint.safetensors is undamaged, so it may become the previous one
+	step  int  // of the newest checkpoint; noStep if there is none
 }
 
-// SaveCheckpoint writes the state of training after step, and keeps the checkpoint before it. Its
-// data is safe on disk, and so are the metrics appended so far, when it returns. It needs space for
-// one more checkpoint; when there is too little it fails with a [SpaceError] and the checkpoints
-// stay as they were. Metadata keys may not begin with "torchpe.".
+// SaveCheckpoint writes the state of training after step, and keeps the checkpoint before it. When
+// it returns, its data and the metrics appended so far are safe on disk. It needs space for one
+// more checkpoint; if there is too little it fails with a [SpaceError] and the checkpoints stay as
+// they were. Metadata keys must not start with "torchpe.".
 func (r *Run) SaveCheckpoint(step int, tensors []safetensors.Tensor, metadata map[string]string) error {
 	write, err := r.BeginCheckpoint(step, tensors, metadata)
 	if err != nil {
@@ -44,9 +44,9 @@ func (r *Run) SaveCheckpoint(step int, tensors []safetensors.Tensor, metadata ma
 	return write()
 }
 
-// BeginCheckpoint begins what [Run.SaveCheckpoint] does and returns the rest of it, which takes as
-// long as the disk does. Another goroutine may call that while this one appends records of later
-// steps; until it returns nothing else may be done with the run.
+// BeginCheckpoint starts what [Run.SaveCheckpoint] does and returns the rest, which takes as long
+// as the disk needs. Another goroutine may call that function while this one appends records of
+// later steps. Until it returns, nothing else may be done with the run.
 func (r *Run) BeginCheckpoint(
 	step int, tensors []safetensors.Tensor, metadata map[string]string) (write func() error, err error) {
 	for key := range metadata {
@@ -62,16 +62,16 @@ func (r *Run) BeginCheckpoint(
 		return nil, fmt.Errorf("write %s: step %d comes after step %d: to start over, create the run "+
 			"again with --force", r.path(checkpointFile), step, newest)
 	}
-	// First the metrics: a checkpoint of a step promises the records up to it.
+	// Metrics come first: a checkpoint implies that all records up to its step exist.
 	if err := r.metrics.sync(); err != nil {
 		return nil, r.fileError("sync", metricsFile, err)
 	}
 	return func() error { return r.writeCheckpoint(step, tensors, metadata) }, nil
 }
 
-// writeCheckpoint writes and commits a checkpoint whose metrics are safe.
+// writeCheckpoint writes and commits a checkpoint. The metrics must be synced.
 func (r *Run) writeCheckpoint(step int, tensors []safetensors.Tensor, metadata map[string]string) error {
-	if err := r.findHead(); err != nil { // after an error it is not known
+	if err := r.findHead(); err != nil { // unknown after an error
 		return fmt.Errorf("before writing a checkpoint of step %d: %w", step, err)
 	}
 	all := map[string]string{checkpointKey: strconv.Itoa(SchemaVersion), stepKey: strconv.Itoa(step)}
@@ -86,8 +86,8 @@ func (r *Run) writeCheckpoint(step int, tensors []safetensors.Tensor, metadata m
 	return r.commitCheckpoint(step)
 }
 
-// seal adds checksums to the metadata of a file of tensors, and checks that the disk has space for the
-// file. It returns the file's size and a function that writes it.
+// seal adds checksums to the metadata of a file of tensors, and checks that it fits on the disk. It
+// returns the file's size and a function that writes it.
 func (r *Run) seal(name string, tensors []safetensors.Tensor, metadata map[string]string) (
 	size int64, encode func(io.Writer) error, err error) {
 	if err = addChecksums(tensors, metadata); err == nil {
@@ -103,11 +103,11 @@ func (r *Run) seal(name string, tensors []safetensors.Tensor, metadata map[strin
 }
 
 // commitCheckpoint gives the complete temporary file its name. Between the two renames the previous
-// checkpoint is the only one; it is complete, because a damaged one is not renamed to it.
+// checkpoint is the only one; it is complete, because a damaged one never becomes the previous one.
 func (r *Run) commitCheckpoint(step int) error {
 	old := r.head.Load()
-	r.head.Store(&head{step: old.step}) // until the renames are known to have happened
-	// Saving the same step again keeps the one before.
+	r.head.Store(&head{step: old.step}) // unknown until the renames have succeeded
+	// Saving the same step again keeps the checkpoint before it.
 	if old.whole && old.step != step {
 		if err := r.rename(checkpointFile, previousFile); err != nil {
 			return errors.Join(err, r.remove(checkpointFile+tempSuffix))
@@ -120,7 +120,7 @@ func (r *Run) commitCheckpoint(step int) error {
 	return r.syncDir()
 }
 
-// findHead reads the checkpoints, unless this Run has written or read them.
+// findHead reads the checkpoints, unless this Run has already written or read them.
 func (r *Run) findHead() error {
 	if r.head.Load().known {
 		return nil
@@ -132,7 +132,7 @@ func (r *Run) findHead() error {
 	return err
 }
 
-// LoadCheckpoint returns the newest checkpoint that is whole, as [Reader.LoadCheckpoint] does.
+// LoadCheckpoint returns the newest undamaged checkpoint: see [Reader.LoadCheckpoint].
 func (r *Run) LoadCheckpoint() (*Checkpoint, error) {
 	c, whole, err := r.loadNewest()
 	switch {
@@ -147,32 +147,33 @@ func (r *Run) LoadCheckpoint() (*Checkpoint, error) {
 // CheckpointPath returns the file of the newest checkpoint of a run directory.
 func CheckpointPath(dir string) string { return filepath.Join(dir, checkpointFile) }
 
-// LoadCheckpoint returns the newest checkpoint that is whole. When the newest file is damaged it
-// returns the one before, with a Warning. It fails with ErrNoCheckpoint when there is none, and
-// with ErrDamaged when there are some but none can be read; it never changes or removes a file.
-// Of a finished run it also warns where the newest checkpoint is not that of the end of training.
+// LoadCheckpoint returns the newest undamaged checkpoint. If the newest file is damaged it returns
+// the one before, with a Warning. It fails with ErrNoCheckpoint if there is none, and with
+// ErrDamaged if none can be read. It never changes or removes a file. It also warns if the newest
+// checkpoint of a finished run is not that of the end of training.
 func (r *Reader) LoadCheckpoint() (*Checkpoint, error) {
 	c, _, err := r.loadNewest()
 	if err != nil || c.Warning != "" || !r.Complete() {
 		return c, err
 	}
-	result, _ := r.readResult() // a damaged one is named where its numbers are wanted
+	result, _ := r.readResult() // callers that need the result report damage
 	for _, m := range result.Members {
 		if m.Steps > c.Step && c.Warning == "" {
-			c.Warning = fmt.Sprintf("%s: its newest checkpoint, %s, is of step %d, and training ended after step %d",
+			c.Warning = fmt.Sprintf("%s: its newest checkpoint, %s, is of step %d, but training ended "+
+				"after step %d",
 				r.dir, c.Name, c.Step, m.Steps)
 		}
 	}
 	return c, nil
 }
 
-// loadNewest returns the newest good checkpoint, and whether checkpoint.safetensors is whole.
+// loadNewest returns the newest undamaged checkpoint, and whether checkpoint.safetensors is undamaged.
 func (r *Reader) loadNewest() (c *Checkpoint, whole bool, err error) {
 	newest, err := r.readCheckpoint(checkpointFile)
 	previous, previousErr := r.readCheckpoint(previousFile)
 	for _, err := range []error{err, previousErr} {
 		if errors.Is(err, ErrSchema) {
-			return nil, false, err // a newer program wrote it: not damage to work around
+			return nil, false, err // written by a newer program, not damaged
 		}
 	}
 	none, nonePrevious := errors.Is(err, fs.ErrNotExist), errors.Is(previousErr, fs.ErrNotExist)
@@ -180,21 +181,21 @@ func (r *Reader) loadNewest() (c *Checkpoint, whole bool, err error) {
 	case err == nil && (previousErr != nil || newest.Step >= previous.Step):
 		return newest, true, nil
 	case err == nil:
-		return previous, true, nil // files were moved by hand; the step decides
+		return previous, true, nil // files were moved by hand: the later step counts
 	case none && previousErr == nil:
 		return previous, false, nil // a crash between the two renames
 	case previousErr == nil:
-		previous.Warning = fmt.Sprintf("%v; going on from %s of step %d", err, previousFile, previous.Step)
+		previous.Warning = fmt.Sprintf("%v; continuing from %s of step %d", err, previousFile, previous.Step)
 		return previous, false, nil
 	case none && nonePrevious:
 		return nil, false, fmt.Errorf("%s: %w", r.dir, ErrNoCheckpoint)
 	}
-	return nil, false, fmt.Errorf("%s: no checkpoint can be read, and none was changed: %w; "+
+	return nil, false, fmt.Errorf("%s: no checkpoint can be read (none was changed): %w; "+
 		"restore one of them, or start over with --force",
 		r.dir, joinPresent(err, previousErr))
 }
 
-// joinPresent joins the errors of existing files.
+// joinPresent joins the errors, except those of missing files.
 func joinPresent(errs ...error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, fs.ErrNotExist) })
 	if len(errs) == 2 {
@@ -203,7 +204,7 @@ func joinPresent(errs ...error) error {
 	return errs[0]
 }
 
-// readCheckpoint reads one checkpoint file and checks every byte of it.
+// readCheckpoint reads one checkpoint file and verifies every byte.
 func (r *Reader) readCheckpoint(name string) (*Checkpoint, error) {
 	f, err := readTensors(r, name, safetensors.Decode)
 	if err != nil {
@@ -216,8 +217,8 @@ func (r *Reader) readCheckpoint(name string) (*Checkpoint, error) {
 	return c, nil
 }
 
-// CheckpointMetadata returns the metadata of the newest checkpoint that has a readable header, and
-// checks nothing else of it. Errors are those of LoadCheckpoint.
+// CheckpointMetadata returns the metadata of the newest checkpoint with a readable header. It
+// checks nothing else. Errors are those of LoadCheckpoint.
 func (r *Reader) CheckpointMetadata() (map[string]string, error) {
 	newest, err := readTensors(r, checkpointFile, safetensors.Metadata)
 	if err == nil {
@@ -233,8 +234,8 @@ func (r *Reader) CheckpointMetadata() (map[string]string, error) {
 	return nil, joinPresent(err, previousErr)
 }
 
-// readTensors reads a safetensors file of the run, or a part of it. A file that breaks the format is
-// ErrDamaged.
+// readTensors reads a safetensors file of the run, or a part of it. For a malformed file the error
+// is ErrDamaged.
 func readTensors[T any](r *Reader, name string, read func(io.ReaderAt, int64) (T, error)) (none T, err error) {
 	f, err := r.root.Open(name)
 	if err != nil {
@@ -296,19 +297,19 @@ func headChecksum(tensors []safetensors.Tensor, metadata map[string]string) (str
 	return checksum(text), nil
 }
 
-// unseal checks the checksums and takes our keys out of the metadata. The header's checksum comes
-// first and is computed the same way in every schema, so that a flipped bit in the schema is not
-// taken for a newer program.
+// unseal checks the checksums and removes our keys from the metadata. It checks the header's
+// checksum first, which all schema versions compute in the same way, so that a flipped bit in the
+// schema does not look like a newer program.
 func (c *Checkpoint) unseal() error {
 	if _, ok := c.Metadata[headChecksumKey]; !ok {
-		return fmt.Errorf("%w: it has no checksum (key %q of its metadata): not a "+
+		return fmt.Errorf("%w: it has no checksum (metadata key %q): not a "+
 			"checkpoint of torchpe", ErrDamaged, headChecksumKey)
 	}
 	if err := checkHead(c.File); err != nil {
 		return err
 	}
 	if version, err := strconv.Atoi(c.Metadata[checkpointKey]); err != nil || version > SchemaVersion {
-		return fmt.Errorf("%s %q: %w: this one reads up to %d", checkpointKey,
+		return fmt.Errorf("%s %q: %w: this version reads up to %d", checkpointKey,
 			c.Metadata[checkpointKey], ErrSchema, SchemaVersion)
 	}
 	if err := checkData(c.File); err != nil {
@@ -347,8 +348,8 @@ func checkData(f *safetensors.File) error {
 	return nil
 }
 
-// SaveProbes writes probes.safetensors, with checksums: what was measured inside the model at the end
-// of training.
+// SaveProbes writes probes.safetensors with checksums: quantities inside the model, measured at the
+// end of training.
 func (r *Run) SaveProbes(tensors []safetensors.Tensor, metadata map[string]string) error {
 	all := map[string]string{}
 	maps.Copy(all, metadata)
@@ -359,8 +360,8 @@ func (r *Run) SaveProbes(tensors []safetensors.Tensor, metadata map[string]strin
 	return r.writeFile(probesFile, size, encode)
 }
 
-// LoadProbes reads probes.safetensors; the error matches fs.ErrNotExist when the run has none yet.
-// Those of earlier versions have no checksums.
+// LoadProbes reads probes.safetensors. The error matches fs.ErrNotExist if the run has none yet.
+// Probes of earlier versions have no checksums.
 func (r *Reader) LoadProbes() (*safetensors.File, error) {
 	f, err := readTensors(r, probesFile, safetensors.Decode)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"strconv"
 )
 
-// SchemaVersion is the version of run directories that this program writes. It reads older ones
-// too. Version 2 has measures by key; torchpe 0.1.0 wrote version 1.
+// SchemaVersion is the version of the run directories that this program writes. It also reads older
+// ones. Version 2 has measures by key; torchpe 0.1.0 wrote version 1.
 const SchemaVersion = 2
 
 // schemaKey is the first key of config.json; the other keys are the caller's.
@@ -22,7 +22,7 @@ const schemaKey = "schema"
 // Config is the configuration that a run was created with.
 type Config struct {
 	Schema int             // version of the run directory, 1 to SchemaVersion
-	JSON   json.RawMessage // the object that Create was given
+	JSON   json.RawMessage // the object passed to Create
 }
 
 // sha256 identifies the settings, in their order.
@@ -31,7 +31,7 @@ func (c Config) sha256() string { return fmt.Sprintf("%x", sha256.Sum256(c.JSON)
 // Config returns the configuration of the run.
 func (r *Reader) Config() Config { return r.config }
 
-// SetConfig replaces the configuration of a run that goes on with other settings.
+// SetConfig replaces the configuration of a run that continues with other settings.
 func (r *Run) SetConfig(config []byte) error {
 	text, err := stampSchema(config)
 	if err != nil {
@@ -61,15 +61,15 @@ func (r *Reader) parseConfig(text []byte) error {
 		return fmt.Errorf("read %s: %w", r.path(configFile), err)
 	}
 	if schema == 0 {
-		return fmt.Errorf("read %s: has no key %q: not written by torchpe; use it with --config "+
+		return fmt.Errorf("read %s: no key %q: not written by torchpe; use it with --config "+
 			"in a new run", r.path(configFile), schemaKey)
 	}
 	r.config = Config{Schema: schema, JSON: object.Text()}
 	return nil
 }
 
-// stampSchema returns the text of config.json: the object with the schema version in front. A
-// version that it has from another run's config.json is replaced.
+// stampSchema returns the text of config.json: the object, with the schema version as its first
+// key. It replaces the version of another run's config.json.
 func stampSchema(config []byte) ([]byte, error) {
 	_, object, err := splitSchema(config)
 	if err != nil {
@@ -84,7 +84,7 @@ func stampSchema(config []byte) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// splitSchema takes the schema version (0 when there is none) out of a JSON object.
+// splitSchema separates the schema version of a JSON object, 0 if it has none, from the rest.
 func splitSchema(text []byte) (schema int, rest Object, err error) {
 	all, err := ParseObject(text)
 	if err != nil {
@@ -102,13 +102,13 @@ func parseSchema(value json.RawMessage) (int, error) {
 	case err != nil || n < 1:
 		return 0, fmt.Errorf("%s %s: not a positive integer", schemaKey, value)
 	case n > SchemaVersion:
-		return 0, fmt.Errorf("%s %d: %w: this one reads up to %d; use the torchpe that wrote it, "+
+		return 0, fmt.Errorf("%s %d: %w: this version reads up to %d; use the torchpe that wrote it, "+
 			"or a newer one", schemaKey, n, ErrSchema, SchemaVersion)
 	}
 	return n, nil
 }
 
-// Object is a JSON object whose keys keep their order.
+// Object is a JSON object that keeps the order of its keys.
 type Object []Field
 
 // Field is a key of an Object with its value.
@@ -117,7 +117,7 @@ type Field struct {
 	Value json.RawMessage // without white space
 }
 
-// ParseObject reads an object and nothing else, in which no key is twice.
+// ParseObject reads a single object. Duplicate keys are an error.
 func ParseObject(text []byte) (out Object, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
@@ -128,7 +128,7 @@ func ParseObject(text []byte) (out Object, err error) {
 		if err != nil {
 			return nil, err
 		}
-		key, _ := token.(string) // the decoder has checked that it is one
+		key, _ := token.(string) // checked by the decoder
 		var value json.RawMessage
 		var compact bytes.Buffer
 		if err = decoder.Decode(&value); err == nil {
@@ -159,8 +159,8 @@ func (o Object) Get(key string) json.RawMessage {
 	return nil
 }
 
-// Flat returns the values, as JSON, by their keys; the keys of an object within follow a dot. The values of
-// a list of objects, such as members, are joined.
+// Flat returns the values, as JSON, by their keys; keys of inner objects follow a dot. The values
+// of a list of objects, such as members, are joined.
 func (o Object) Flat() map[string]string {
 	all := map[string]string{}
 	o.flatten("", all)
@@ -171,7 +171,7 @@ func (o Object) flatten(prefix string, all map[string]string) {
 	for _, f := range o {
 		list := []json.RawMessage{f.Value}
 		if bytes.HasPrefix(f.Value, []byte("[{")) {
-			_ = json.Unmarshal(f.Value, &list) // which ParseObject has read
+			_ = json.Unmarshal(f.Value, &list) // ParseObject has checked it
 		}
 		for _, value := range list {
 			key := prefix + f.Key
@@ -186,7 +186,7 @@ func (o Object) flatten(prefix string, all map[string]string) {
 	}
 }
 
-// With returns the object with another value of a key that it has.
+// With returns the object with another value of an existing key.
 func (o Object) With(key string, value json.RawMessage) Object {
 	out := slices.Clone(o)
 	for i := range out {
@@ -197,7 +197,7 @@ func (o Object) With(key string, value json.RawMessage) Object {
 	return out
 }
 
-// Without returns the object without some keys.
+// Without returns the object without the given keys.
 func (o Object) Without(keys ...string) Object {
 	return slices.DeleteFunc(slices.Clone(o), func(f Field) bool { return slices.Contains(keys, f.Key) })
 }

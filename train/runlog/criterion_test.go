@@ -39,8 +39,8 @@ func TestCriterion(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "NUMBER=BOUND", "train": "NUMBER=BOUND", "train=": "NUMBER=BOUND", "train=nan": "NUMBER=BOUND",
-		"train=inf": "NUMBER=BOUND", "trian=1": "no number of the records",
-		"validation_=1": "no number of the records", "validation/=1": "no number of the records",
+		"train=inf": "NUMBER=BOUND", "trian=1": "is not a number of the records",
+		"validation_=1": "is not a number of the records", "validation/=1": "is not a number of the records",
 	} {
 		expect.Error(t, expect.ErrorOf(ParseCriterion(text)), want)
 	}

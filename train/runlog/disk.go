@@ -15,7 +15,7 @@ import (
 	"torchpe/internal/atomicfile"
 )
 
-// The names in a run directory.
+// The names of files in a run directory.
 const (
 	configFile      = "config.json"
 	environmentFile = "environment.json"
@@ -26,7 +26,7 @@ const (
 	resultFile      = "result.json"
 	lockFile        = "lock"
 
-	// tempSuffix marks a file that is being written, by one process: that with the lock.
+	// tempSuffix marks a file that the process with the lock is writing.
 	tempSuffix = atomicfile.TempSuffix
 )
 
@@ -38,20 +38,20 @@ var runFiles = []string{resultFile, probesFile, previousFile, checkpointFile, me
 var freeSpace = FreeSpace
 
 // FreeSpace returns the bytes that an unprivileged process may still write to the file system of a
-// directory; math.MaxInt64 where the file system does not say.
+// directory; math.MaxInt64 if the file system does not report it.
 func FreeSpace(dir string) (int64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, err
 	}
 	if s.Blocks == 0 {
-		return math.MaxInt64, nil // some network file systems do not say
+		return math.MaxInt64, nil // some network file systems do not report it
 	}
 	return int64(s.Bavail) * int64(s.Bsize), nil
 }
 
-// makeDir makes the directory with one mkdir, so that of two processes one makes it, and its
-// parents as needed. An existing directory is fine, a file or a symbolic link is not.
+// makeDir creates the directory with one mkdir, so that only one of two processes succeeds, and its
+// parents as needed. An existing directory is fine; a file or a symbolic link is not.
 func makeDir(dir string) error {
 	parent := filepath.Dir(dir)
 	if err := os.MkdirAll(parent, 0o777); err != nil {
@@ -71,14 +71,15 @@ func makeDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// checkDir reports why a run cannot be written to dir: it is no directory, or a symbolic link.
+// checkDir returns an error if a run cannot be written to dir: if it is not a directory, or a
+// symbolic link.
 func checkDir(dir string) error {
 	info, err := os.Lstat(dir)
 	switch {
 	case err != nil:
 		return err
 	case info.Mode()&fs.ModeSymlink != 0:
-		return fmt.Errorf("%s is a symbolic link: give the directory that it leads to", dir)
+		return fmt.Errorf("%s is a symbolic link: give the directory that it points to", dir)
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a directory (%s)", dir, info.Mode())
 	}
@@ -88,10 +89,10 @@ func checkDir(dir string) error {
 // path returns the path of a file of the run, for messages.
 func (r *Reader) path(name string) string { return filepath.Join(r.dir, name) }
 
-// writeTemp writes a file of size bytes under its temporary name and syncs it. After an error the
-// temporary file is removed, so that a full disk gets its space back.
+// writeTemp writes a file of size bytes under its temporary name and syncs it. After an error it
+// removes the temporary file, to free the space on a full disk.
 func (r *Run) writeTemp(name string, size int64, write func(io.Writer) error) error {
-	if err := r.remove(name + tempSuffix); err != nil { // it may be a link
+	if err := r.remove(name + tempSuffix); err != nil { // may be a link
 		return err
 	}
 	if err := atomicfile.StageIn(r.root, name, true, write); err != nil {
@@ -100,7 +101,7 @@ func (r *Run) writeTemp(name string, size int64, write func(io.Writer) error) er
 	return nil
 }
 
-// writeFile writes a file atomically, also when the power fails.
+// writeFile writes a file atomically, even if the power fails.
 func (r *Run) writeFile(name string, size int64, write func(io.Writer) error) error {
 	if err := r.writeTemp(name, size, write); err != nil {
 		return err
@@ -138,7 +139,7 @@ func (r *Run) syncDir() error {
 	return nil
 }
 
-// removeTemps removes the temporary files of a run that a crash left.
+// removeTemps removes temporary files that a crash left in the run directory.
 func (r *Run) removeTemps() error {
 	for _, name := range append([]string{environmentFile}, runFiles...) {
 		temp := name + tempSuffix
@@ -152,7 +153,7 @@ func (r *Run) removeTemps() error {
 	return nil
 }
 
-// fileError says which file of the run could not be changed and why.
+// fileError says which file of the run could not be changed, and why.
 func (r *Reader) fileError(verb, name string, err error) error {
 	return fmt.Errorf("%s %s: %w", verb, r.path(name), Cause(err))
 }
@@ -170,7 +171,7 @@ func Cause(err error) error {
 	return err
 }
 
-// SpaceError says that a disk is too full. It matches syscall.ENOSPC in errors.Is.
+// SpaceError says that a disk is full. errors.Is matches it with syscall.ENOSPC.
 type SpaceError struct {
 	Dir  string
 	Need int64 // bytes
@@ -184,26 +185,26 @@ func (e *SpaceError) Error() string {
 	return fmt.Sprintf("no space left: needs %d MB, has %d MB in %s", (e.Need+mb-1)/mb, e.Have/mb, e.Dir)
 }
 
-// Unwrap returns what the system said, or ENOSPC when it was not asked to write.
+// Unwrap returns the error of the system, or ENOSPC if nothing was written.
 func (e *SpaceError) Unwrap() error { return e.err }
 
-// needSpace checks before a large write that the disk has room for it.
+// needSpace checks before a large write that it fits on the disk.
 func (r *Run) needSpace(need int64) error {
 	have, err := freeSpace(r.dir)
 	if err != nil || have >= need {
-		return nil // a file system that cannot say is left to fail by itself
+		return nil // unknown: the write itself may fail
 	}
 	return &SpaceError{Dir: r.dir, Need: need, Have: have, err: syscall.ENOSPC}
 }
 
-// writeError describes a failed write, as a [SpaceError] where the disk or a quota is full.
+// writeError describes a failed write, as a [SpaceError] if the disk or a quota is full.
 func (r *Run) writeError(name string, need int64, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		have, _ := freeSpace(r.dir)
 		err = &SpaceError{Dir: r.dir, Need: need, Have: have, err: Cause(err)}
 	}
 	if errors.Is(err, syscall.EFBIG) {
-		err = fmt.Errorf("%w: %d bytes are more than the limit on the size of files allows "+
+		err = fmt.Errorf("%w: %d bytes exceed the limit on the size of files "+
 			"(ulimit -f)", Cause(err), need)
 	}
 	return r.fileError("write", name, err)

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// Version is the version of this program, the newest of CHANGELOG.md.
+// Version is the version of this program, the newest in CHANGELOG.md.
 const Version = "0.1.0"
 
-// Environment says where and by what a run was computed.
+// Environment describes the program and the machine that computed a run.
 type Environment struct {
 	Torchpe         string    `json:"torchpe"`             // version of this program
 	Go              string    `json:"go"`                  // version of Go
-	LibtorchBuilt   string    `json:"libtorch_built"`      // that the shim was compiled against
-	LibtorchRunning string    `json:"libtorch_running"`    // that was loaded
+	LibtorchBuilt   string    `json:"libtorch_built"`      // compiled against
+	LibtorchRunning string    `json:"libtorch_running"`    // loaded
 	Device          string    `json:"device"`              // as in --device, resolved: cpu, cuda:0
 	GPU             string    `json:"gpu"`                 // name of the GPU; empty on a CPU
 	Precision       string    `json:"precision,omitempty"` // operands of products: fp32, tf32, bf16
 	BLAS            string    `json:"blas"`                // library
-	BLASKernel      string    `json:"blas_kernel"`         // CPU kernel that it chose
+	BLASKernel      string    `json:"blas_kernel"`         // its CPU kernel
 	Threads         int       `json:"threads"`
 	OS              string    `json:"os"`
 	Arch            string    `json:"arch"`
@@ -34,17 +34,18 @@ type Environment struct {
 	GitCommit       string    `json:"git_commit"`   // of this program; empty outside a checkout
 	GitModified     bool      `json:"git_modified"` // the checkout had uncommitted changes
 	CommandLine     []string  `json:"command_line"`
-	StartTime       time.Time `json:"start_time"` // UTC, for people; nothing is decided by it
+	StartTime       time.Time `json:"start_time"` // UTC, only informative
 
-	// Changed lists what differs from the checkpoint that a resumption went on from: another
+	// Changed lists the differences from the checkpoint that a resumption continues: another
 	// library, device or number of threads, and settings that were allowed to change.
 	Changed []string `json:"changed,omitempty"`
 }
 
-// ImportedFrom begins what Environment.Changed says of a run that was imported.
+// ImportedFrom is the prefix of the entry in Environment.Changed of an imported run.
 const ImportedFrom = "weights imported from "
 
-// Build describes the program in one line: its version, its commit where the build recorded one, and Go's version.
+// Build describes the program in one line: its version, its commit if the build recorded one, and
+// Go's version.
 func (e Environment) Build() string {
 	commit := ""
 	if e.GitCommit != "" {
@@ -68,7 +69,7 @@ func HostEnvironment(commandLine []string) Environment {
 		CommandLine: commandLine,
 		StartTime:   time.Now().UTC().Truncate(time.Second),
 	}
-	env.Host, _ = os.Hostname() // for people; empty is fine
+	env.Host, _ = os.Hostname() // only informative
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			switch s.Key {
@@ -82,7 +83,7 @@ func HostEnvironment(commandLine []string) Environment {
 	return env
 }
 
-// cpuModel returns the CPU's model name on Linux, else nothing.
+// cpuModel returns the CPU's model name on Linux, else "".
 func cpuModel() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {
@@ -104,7 +105,7 @@ type environments struct {
 	Resumed []Environment `json:"resumed,omitempty"`
 }
 
-// Environments returns where the run was computed: at its start, and then after each Resume.
+// Environments returns the environments of the run: at its start, and then after each Resume.
 func (r *Reader) Environments() ([]Environment, error) {
 	var e environments
 	if err := r.readJSON(environmentFile, &e); err != nil {
@@ -113,7 +114,7 @@ func (r *Reader) Environments() ([]Environment, error) {
 	return append([]Environment{e.Environment}, e.Resumed...), nil
 }
 
-// AddEnvironment adds the environment in which a resumed run goes on.
+// AddEnvironment adds the environment in which a resumed run continues.
 func (r *Run) AddEnvironment(env Environment) error {
 	envs, err := r.Environments()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +123,7 @@ func (r *Run) AddEnvironment(env Environment) error {
 	return r.writeEnvironments(append(envs, env))
 }
 
-// writeEnvironments writes environment.json; envs has at least one element.
+// writeEnvironments writes environment.json; envs is not empty.
 func (r *Run) writeEnvironments(envs []Environment) error {
 	return r.writeJSON(environmentFile, environments{Environment: envs[0], Resumed: envs[1:]})
 }

@@ -1,5 +1,5 @@
-// Records and results of torchpe 0.1.0, which had a JSON key for each number and each map of numbers
-// in place of "measures".
+// Records and results of torchpe 0.1.0, which have a JSON key for each number and each map of
+// numbers instead of "measures".
 
 package runlog
 
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// currentNames maps names of torchpe 0.1.0, in lower case, to present ones: keys of its files, families,
-// and labels of puzzles.
+// currentNames maps names of torchpe 0.1.0, in lower case, to current ones: keys of its files,
+// families, and labels of puzzles.
 var currentNames = map[string]string{
 	"loss": "loss", "train_accuracy": "train", "iid_accuracy": "iid", "validation_accuracy": "validation",
 	"validation_by_condition": "validation", "validation_by_lines": "validation_lines",
@@ -26,8 +26,8 @@ var currentNames = map[string]string{
 	"binary": "1-vector", "ternary": "2-vector", "quaternary": "3-vector",
 }
 
-// currentName returns the key for a name of torchpe 0.1.0, such as validation_Binary or test_mse_0.50; ""
-// for other names.
+// currentName returns the key for a name of torchpe 0.1.0, such as validation_Binary or
+// test_mse_0.50, or "" for other names.
 func currentName(old string) string {
 	if key := currentNames[strings.ToLower(old)]; key != "" {
 		if m, ok := FindMeasure(key); ok && !m.IsFamily() {
@@ -51,11 +51,11 @@ func currentName(old string) string {
 	return ""
 }
 
-// currentPart returns the present name of a part of a key, such as 1-vector for Binary.
+// currentPart returns the current name of a part of a key, such as 1-vector for Binary.
 func currentPart(old string) string { return cmp.Or(currentNames[strings.ToLower(old)], old) }
 
-// oldMeasures reads the numbers of a record or a member's result of torchpe 0.1.0, and the map of its
-// encoding. A null was a number that was not finite or not measured: it is left out.
+// oldMeasures reads the numbers of a record or a member's result of torchpe 0.1.0, and the map of
+// its encoding. It omits nulls, which were numbers that were not finite or not measured.
 func oldMeasures(text []byte) (Numbers, [][2]float64, error) {
 	var object map[string]any
 	var motion struct {
@@ -87,7 +87,7 @@ func addOld(to Numbers, object map[string]any) {
 	}
 }
 
-// addValue adds a number, or those of an object or list, whose keys follow a slash.
+// addValue adds a number, or the numbers of an object or list with their keys after a slash.
 func addValue(to Numbers, key string, value any) {
 	switch v := value.(type) {
 	case float64:

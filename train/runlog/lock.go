@@ -15,18 +15,18 @@ import (
 	"torchpe/internal/atomicfile"
 )
 
-// Holder says who holds the lock of a run directory.
+// Holder identifies the process with the lock of a run directory.
 type Holder struct {
 	PID   int       `json:"pid"`
 	Host  string    `json:"host"`
 	Since time.Time `json:"since"`
 }
 
-// LockedError says that another process writes to a run directory, or may on another host.
+// LockedError says that another process writes to a run directory, or may do so on another host.
 type LockedError struct {
 	Dir    string
-	Holder Holder // zero when it could not be read
-	// Stale: no process of this host holds the lock, and [Options].BreakLock takes it over.
+	Holder Holder // zero if unknown
+	// Stale: no process of this host holds the lock; [Options].BreakLock takes it over.
 	Stale bool
 }
 
@@ -38,13 +38,13 @@ func (e *LockedError) Error() string {
 			e.Holder.Host, e.Holder.Since.Format(time.RFC3339))
 	}
 	if e.Stale {
-		return s + "; if that process is dead, go on with --break-lock"
+		return s + "; if that process is dead, continue with --break-lock"
 	}
 	return s + "; wait for it or stop it"
 }
 
-// Writer returns the process that writes to the run now, and false for none. A process on another
-// host, which cannot be checked from here, may be dead.
+// Writer returns the process that is writing to the run; ok is false if there is none. A process on
+// another host cannot be checked from here, and may be dead.
 func (r *Reader) Writer() (Holder, bool) {
 	h := r.holder()
 	if h.PID <= 0 || checkLockFile(r.root) != nil {
@@ -53,7 +53,7 @@ func (r *Reader) Writer() (Holder, bool) {
 	if host, err := os.Hostname(); err != nil || h.Host != host {
 		return h, true
 	}
-	// Look for the process first: trying the lock holds it for a moment, in which no run can start.
+	// Look for the process first: trying the lock holds it for a moment, during which no run can start.
 	p, err := os.FindProcess(h.PID)
 	if err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
 		return Holder{}, false
@@ -72,8 +72,8 @@ func IsLocked(path string) (bool, error) {
 	return err == nil && !ok, err
 }
 
-// TryLock takes the lock of a file, which it makes; nil where another process has it. It tries for a while,
-// as a process in IsLocked has it for a moment.
+// TryLock takes the lock of a file, which it creates. It returns nil if another process has the
+// lock. It retries for a while, because IsLocked holds the lock for a moment.
 func TryLock(path string) (*flock.Flock, error) {
 	l := flock.New(path, flock.SetPermissions(0o666))
 	if ok, err := l.TryLock(); ok {
@@ -94,8 +94,8 @@ func TryLock(path string) (*flock.Flock, error) {
 }
 
 // acquire takes the lock of the run directory. The kernel drops it when the process dies, so the
-// file of a dead process of this host is ignored. File systems may not share locks with other
-// hosts: a file that names a holder there is believed, unless breakLock is set.
+// file of a dead process on this host is ignored. File systems may not share locks between hosts,
+// so a file that names a holder on another host counts as locked unless breakLock is set.
 func (r *Run) acquire(breakLock bool) error {
 	if err := checkLockFile(r.root); err != nil {
 		return r.fileError("lock", lockFile, err)
@@ -114,7 +114,8 @@ func (r *Run) acquire(breakLock bool) error {
 	return nil
 }
 
-// LockCause returns why the system does not lock a file, with what to do where it has no locks there.
+// LockCause returns the system's reason why it cannot lock a file, with advice if the file system
+// has no locks.
 func LockCause(err error) error {
 	for _, none := range []error{syscall.ENOLCK, syscall.ENOSYS, syscall.EOPNOTSUPP} {
 		if errors.Is(err, none) {
@@ -125,7 +126,7 @@ func LockCause(err error) error {
 	return Cause(err)
 }
 
-// checkLockFile refuses a lock that is no ordinary file: opening it could write elsewhere or block.
+// checkLockFile refuses a lock file that is not a regular file: opening it could write elsewhere or block.
 func checkLockFile(root atomicfile.Root) error {
 	info, err := root.Lstat(lockFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +138,7 @@ func checkLockFile(root atomicfile.Root) error {
 	return err
 }
 
-// claim writes this process into the lock file that it has just locked.
+// claim writes this process into the lock file, which it has just locked.
 func (r *Run) claim(l *flock.Flock, breakLock bool) error {
 	locked, err := l.Stat()
 	if err != nil {
@@ -152,7 +153,7 @@ func (r *Run) claim(l *flock.Flock, breakLock bool) error {
 	}
 	host, err := os.Hostname()
 	if err != nil {
-		return fmt.Errorf("lock %s: cannot tell this host's name: %w", r.path(lockFile), err)
+		return fmt.Errorf("lock %s: cannot find this host's name: %w", r.path(lockFile), err)
 	}
 	if old := r.holder(); old.Host != "" && old.Host != host && !breakLock {
 		return &LockedError{Dir: r.dir, Holder: old, Stale: true}
@@ -165,7 +166,7 @@ func (r *Run) claim(l *flock.Flock, breakLock bool) error {
 	return r.fillLock(append(text, '\n'))
 }
 
-// fillLock replaces the content of the lock file in place: the lock is on the file, not its name.
+// fillLock replaces the content of the lock file in place: the lock belongs to the file, not its name.
 func (r *Run) fillLock(text []byte) error {
 	f, err := r.root.OpenFile(lockFile, os.O_WRONLY|os.O_TRUNC, 0o666)
 	if err != nil {
@@ -178,7 +179,7 @@ func (r *Run) fillLock(text []byte) error {
 	return nil
 }
 
-// holder returns what the lock file says, or a zero Holder.
+// holder returns the content of the lock file, or a zero Holder.
 func (r *Reader) holder() Holder {
 	var h Holder
 	text, err := r.root.ReadFile(lockFile)
@@ -188,7 +189,7 @@ func (r *Reader) holder() Holder {
 	return h
 }
 
-// release releases the lock. The file stays: removed and made again, it could be locked twice.
+// release releases the lock. The file stays: if it were removed and created again, it could be locked twice.
 func (r *Run) release() error {
 	if r.lock == nil {
 		return nil

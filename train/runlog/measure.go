@@ -17,18 +17,18 @@ import (
 
 // Measure describes a number of records and results, or a family of such numbers.
 type Measure struct {
-	// Key names the number in files and on the command line. In the key of a family, capitals stand for
-	// the part that differs: "test_mse/LEVEL" describes "test_mse/0.50".
+	// Key names the number in files and on the command line. In the key of a family, capitals stand
+	// for the part that varies: "test_mse/LEVEL" describes "test_mse/0.50".
 	Key     string
-	Heading string // of columns, without the unit; %s is what differs within a family
+	Heading string // of columns, without the unit; %s is the part that varies within a family
 	Scale   Scale
 	Tasks   Task // that measure it
-	AtEnd   bool // only results have it
+	AtEnd   bool // in results only
 }
 
-// Scale says how numbers of one kind are written and when they are good.
+// Scale says how numbers of one kind are formatted and which are good.
 type Scale struct {
-	Name   string // behind a heading where nothing else names it; may be ""
+	Name   string // after a heading that does not name it; may be ""
 	Digits int    // after the point
 	Falls  bool   // while a model learns
 	Best   float64
@@ -39,7 +39,7 @@ var (
 	accuracy   = Scale{Name: "accuracy", Digits: 3, Best: 1}
 	mse        = Scale{Digits: 4, Falls: true}
 	perplexity = Scale{Digits: 3, Falls: true, Best: 1}
-	score      = Scale{Digits: 3, Best: 1} // at most 1, such as a cosine
+	score      = Scale{Digits: 3, Best: 1} // at most 1, for example a cosine
 	amount     = Scale{Digits: 3, Best: math.Inf(1)}
 )
 
@@ -54,7 +54,7 @@ const (
 	AnyTask = Puzzles | Sequences | Masked
 )
 
-// measures has all measures. Families whose key has two parts follow those of one.
+// measures lists all measures. Families whose key has two parts follow those with one.
 var measures = []Measure{
 	{Key: "loss", Heading: "loss", Scale: mse, Tasks: AnyTask},
 	{Key: "train", Heading: "train", Scale: accuracy, Tasks: Puzzles | Sequences},
@@ -68,12 +68,12 @@ var measures = []Measure{
 	{Key: "tokens/N/CONDITION", Heading: "at %s tokens, %s", Scale: accuracy, Tasks: Puzzles, AtEnd: true},
 	{Key: "length/N", Heading: "length %s", Scale: accuracy, Tasks: Sequences},
 	{Key: "perplexity/N", Heading: "perplexity at %s", Scale: perplexity, Tasks: Sequences},
-	// Mean loss, in nats, at positions of the longest windows: runs of positions of one length, by
-	// the last of each, counted from 1.
+	// Mean loss, in nats, at positions of the longest windows: ranges of positions of one length,
+	// each named by its last position, counted from 1.
 	{Key: "position_loss/N", Heading: "loss up to position %s", Scale: mse, Tasks: Sequences},
 	{Key: "train_mse", Heading: "train MSE", Scale: mse, Tasks: Masked}, // since the last record
 	{Key: "test_mse/LEVEL", Heading: "test MSE, %s masked", Scale: mse, Tasks: Masked},
-	// Network scores of the table against the known modules: the mean over blocks, and each.
+	// Network scores of the table with the known modules: the mean over blocks, and each block.
 	{Key: "modularity", Heading: "modularity", Scale: score, Tasks: Masked},
 	{Key: "modularity/BLOCK", Heading: "modularity, block %s", Scale: score, Tasks: Masked},
 	{Key: "clustering", Heading: "clustering", Scale: amount, Tasks: Masked},
@@ -82,43 +82,43 @@ var measures = []Measure{
 	// the blocks that have one.
 	{Key: "pe_norm", Heading: "norm of the PE", Scale: amount, Tasks: AnyTask},
 	{Key: "pe_effective_rank", Heading: "effective rank of the PE", Scale: amount, Tasks: AnyTask},
-	// Of trained tables: norm of the change over the norm at the start; norm of the PE's gradient
-	// over that of all, at the last step.
+	// For trained tables: norm of the change over the norm at the start; norm of the PE's gradient
+	// over that of all parameters, at the last step.
 	{Key: "pe_moved/BLOCK", Heading: "||E − E₀|| / ||E₀||", Scale: amount, Tasks: AnyTask},
 	{Key: "pe_gradient_share", Heading: "PE's share of the gradient", Scale: score, Tasks: AnyTask},
-	// Of trained tables of tokens on a grid, against 2d-fixed in the published code: the Procrustes
-	// disparity (see metrics.Procrustes), and the cosine of the two tables, also before training.
-	// 1d-fixed has a cosine of 0.72 at the paper's size.
+	// For trained tables of tokens on a grid, compared with 2d-fixed of the published code: the
+	// Procrustes disparity (see metrics.Procrustes), and the cosine of the two tables, also before
+	// training. 1d-fixed has a cosine of 0.72 at the paper's size.
 	{Key: "pe_disparity/BLOCK", Heading: "disparity from 2d-fixed", Scale: amount, Tasks: AnyTask},
 	{Key: "pe_cosine/BLOCK", Heading: "cosine with 2d-fixed", Scale: score, Tasks: AnyTask},
 	{Key: "pe_start_cosine/BLOCK", Heading: "cosine with 2d-fixed before training", Scale: score,
 		Tasks: AnyTask, AtEnd: true},
 	// Validation accuracy with Gaussian noise on the embeddings, by its standard deviation.
 	{Key: "noise/SD", Heading: "with noise of SD %s", Scale: accuracy, Tasks: Puzzles, AtEnd: true},
-	// Alignment of the tangent kernel at the end with that at the start, -1 to 1.
+	// Alignment of the tangent kernels at the end and at the start, -1 to 1.
 	{Key: "tangent_alignment", Heading: "tangent kernel's alignment", Scale: score, Tasks: Puzzles, AtEnd: true},
 }
 
-// Measures returns all measures, in the order in which tables have them.
+// Measures returns all measures in the order of tables.
 func Measures() []Measure { return slices.Clone(measures) }
 
 // IsFamily reports whether the measure is a family of numbers.
 func (m Measure) IsFamily() bool { return strings.Contains(m.Key, "/") }
 
-// Family returns what the keys of a family have in common: "test_mse" of "test_mse/LEVEL".
+// Family returns the common prefix of a family's keys: "test_mse" for "test_mse/LEVEL".
 func (m Measure) Family() string {
 	family, _, _ := strings.Cut(m.Key, "/")
 	return family
 }
 
-// has reports whether a key names the measure, or a number of its family.
+// has reports whether key names the measure, or a number of its family.
 func (m Measure) has(key string) bool {
 	family, part, isOne := strings.Cut(key, "/")
 	return family == m.Family() && isOne == m.IsFamily() && strings.Count(key, "/") == strings.Count(m.Key, "/") &&
 		!slices.Contains(strings.Split(part, "/"), "") == isOne
 }
 
-// FindMeasure returns the measure that a key is of; ok is false for none.
+// FindMeasure returns the measure of a key; ok is false if there is none.
 func FindMeasure(key string) (m Measure, ok bool) {
 	i := slices.IndexFunc(measures, func(m Measure) bool { return m.has(key) })
 	if i < 0 {
@@ -127,10 +127,10 @@ func FindMeasure(key string) (m Measure, ok bool) {
 	return measures[i], true
 }
 
-// Heading returns the heading of the number that a key names; the key itself where no measure has it.
+// Heading returns the heading of the number with a key, or the key itself if no measure has it.
 func Heading(key string) string { return HeadingIn(AnyTask, key) }
 
-// HeadingIn returns the heading of the number that a key names in a kind of task.
+// HeadingIn returns the heading of the number with a key in a kind of task.
 func HeadingIn(task Task, key string) string {
 	i := slices.IndexFunc(measures, func(m Measure) bool { return m.has(key) && m.Tasks&task != 0 })
 	if i < 0 {
@@ -152,8 +152,8 @@ func AxisTitle(key string) string {
 	return wording.Capital(title)
 }
 
-// DecimalsOf returns the decimals that the numbers of a measure are shown with; not ok where no measure has
-// the key.
+// DecimalsOf returns the number of decimals with which a measure is shown; ok is false if no
+// measure has the key.
 func DecimalsOf(key string) (decimals int, ok bool) {
 	m, ok := FindMeasure(key)
 	return m.Scale.Digits, ok
@@ -175,15 +175,15 @@ func ParseMeasure(name string) (key string, err error) {
 	}
 	var keys []string
 	for _, m := range measures {
-		if !m.AtEnd && !slices.Contains(keys, m.Key) { // tasks have rows of one key
+		if !m.AtEnd && !slices.Contains(keys, m.Key) { // several tasks may have a row with this key
 			keys = append(keys, m.Key)
 		}
 	}
-	return "", fmt.Errorf("%q is no number of the records; these are %s%s", name, strings.Join(keys, ", "),
+	return "", fmt.Errorf("%q is not a number of the records; these are %s%s", name, strings.Join(keys, ", "),
 		wording.Hint(name, keys))
 }
 
-// Numbers are numbers by key. Those that are not finite are null in JSON, and null is read as NaN.
+// Numbers are numbers by key. JSON has null for those that are not finite; null is read as NaN.
 type Numbers map[string]float64
 
 // MarshalJSON writes no numbers, nil or not, as an empty object.
@@ -198,7 +198,7 @@ func (n Numbers) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// UnmarshalJSON reads null in the place of the object as nil.
+// UnmarshalJSON reads null instead of an object as nil.
 func (n *Numbers) UnmarshalJSON(text []byte) error {
 	var object map[string]*float64
 	if err := json.Unmarshal(text, &object); err != nil || object == nil {
@@ -214,7 +214,7 @@ func (n *Numbers) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Get returns the number of a key; NaN where there is none.
+// Get returns the number with a key, or NaN.
 func (n Numbers) Get(key string) float64 {
 	if v, ok := n[key]; ok {
 		return v
@@ -222,8 +222,7 @@ func (n Numbers) Get(key string) float64 {
 	return math.NaN()
 }
 
-// Of returns the numbers of a family by the rest of their keys, such as 0.50 of test_mse/0.50; nil where
-// there are none.
+// Of returns the numbers of a family by the rest of their keys, such as 0.50 for test_mse/0.50, or nil.
 func (n Numbers) Of(family string) Numbers {
 	var of Numbers
 	for key, v := range n {
@@ -237,7 +236,7 @@ func (n Numbers) Of(family string) Numbers {
 	return of
 }
 
-// Mean returns the mean of a family's numbers that are not NaN, in order; NaN where there are none.
+// Mean returns the mean of a family's numbers that are not NaN, added in order, or NaN if there are none.
 func (n Numbers) Mean(family string) float64 {
 	var all []float64
 	of := n.Of(family)
@@ -274,11 +273,11 @@ type Criterion struct {
 	Bound float64 // finite
 }
 
-// DefaultCriterion is the criterion for puzzles where none is given.
+// DefaultCriterion is the default criterion for puzzles.
 const DefaultCriterion = "train=0.99"
 
-// SequenceCriterion is the criterion for sequences where none is given: held-out sequences of the lengths
-// of training are answered.
+// SequenceCriterion is the default criterion for sequences: the accuracy on held-out sequences of
+// training lengths.
 const SequenceCriterion = "iid=0.99"
 
 // ParseCriterion reads NUMBER=BOUND, such as train=0.99 or test_mse/0.50=0.3.
@@ -292,8 +291,8 @@ func ParseCriterion(text string) (Criterion, error) {
 	return Criterion{key, v}, err
 }
 
-// Check returns an error where no record of a task can meet the criterion: the task does not measure the
-// number, or the bound is out of reach. Which numbers of a family a run has, only its records show.
+// Check returns an error if no record of a task can meet the criterion: if the task does not measure the
+// number, or the bound is out of reach. Only the records show which numbers of a family a run has.
 func (c Criterion) Check(task Task) error {
 	var keys []string
 	measured := false
@@ -305,17 +304,17 @@ func (c Criterion) Check(task Task) error {
 	}
 	switch best, falls := c.Scale().Best, c.Scale().Falls; {
 	case !measured:
-		return fmt.Errorf("%s is no number at which this task can stop; these are %s%s", c.Key,
+		return fmt.Errorf("%s is not a number at which this task can stop; these are %s%s", c.Key,
 			strings.Join(keys, ", "), wording.Hint(c.Key, keys))
 	case falls && c.Bound < best, !falls && c.Bound > best:
-		return fmt.Errorf("%s is never beyond %g, so training would never stop", c, best)
+		return fmt.Errorf("%s never passes %g, so training would never stop", c, best)
 	case c.Scale() == accuracy && c.Bound <= 0:
-		return fmt.Errorf("%s holds before training, so that would stop at once", c)
+		return fmt.Errorf("%s holds before training, so training would stop at once", c)
 	}
 	return nil
 }
 
-// String returns what ParseCriterion reads.
+// String formats the criterion as ParseCriterion reads it.
 func (c Criterion) String() string { return fmt.Sprintf("%s=%g", c.Key, c.Bound) }
 
 // Met reports whether a number reaches the bound. NaN does not.
@@ -340,7 +339,7 @@ type Fit struct {
 	Step      int    `json:"step,omitempty"`
 }
 
-// FitsOf returns each member's fit after records of a run: at the first that met the criterion.
+// FitsOf returns each member's fit after the records of a run: its first record that met the criterion.
 func FitsOf(c Criterion, members int, records []Record) []Fit {
 	fits := make([]Fit, members)
 	for m := range fits {
@@ -354,7 +353,7 @@ func FitsOf(c Criterion, members int, records []Record) []Fit {
 	return fits
 }
 
-// Update notes whether the member's next record meets the criterion.
+// Update checks the member's next record against the criterion.
 func (f *Fit) Update(c Criterion, r Record) {
 	if !f.Reached && c.Met(r.Measures.Get(c.Key)) {
 		f.Reached, f.Epoch, f.Step = true, r.Epoch, r.Step

@@ -15,19 +15,19 @@ import (
 	"torchpe/internal/atomicfile"
 )
 
-// noStep is the step of a run without a checkpoint: TruncateMetrics(-1) drops every record.
+// noStep is the step of a run without a checkpoint: TruncateMetrics(-1) drops all records.
 const noStep = -1
 
 // metricsWriter appends to metrics.jsonl.
 type metricsWriter struct {
-	f        *atomicfile.Opened // nil until the file is known to end with a whole record
-	size     int64              // of the whole records
-	torn     bool               // part of a record may follow them
+	f        *atomicfile.Opened // nil until the file is known to end with a complete record
+	size     int64              // of the complete records
+	torn     bool               // a partial record may follow them
 	unsynced bool
 	step     int // of the last record
 }
 
-// sync makes the records survive a power loss.
+// sync writes the records to disk, so that they survive a power loss.
 func (m *metricsWriter) sync() error {
 	if m.f == nil || !m.unsynced {
 		return nil
@@ -51,7 +51,7 @@ func (r *Run) closeMetrics() error {
 	return nil
 }
 
-// repair cuts off what an earlier failed write left behind the whole records.
+// repair cuts off what a failed write left after the complete records.
 func (m *metricsWriter) repair() error {
 	if !m.torn {
 		return nil
@@ -63,14 +63,14 @@ func (m *metricsWriter) repair() error {
 	return nil
 }
 
-// write appends lines in one write: all of them are in the file, or none.
+// write appends lines in one write: either all of them are then in the file, or none.
 func (m *metricsWriter) write(lines []byte) error {
 	if err := m.repair(); err != nil {
 		return err
 	}
 	m.torn, m.unsynced = true, true
 	if _, err := m.f.Write(lines); err != nil {
-		_ = m.repair() // tried again before the next write; a reader skips half a line
+		_ = m.repair() // tried again before the next write; readers skip partial lines
 		return err
 	}
 	m.torn = false
@@ -89,11 +89,11 @@ func (r *Run) openMetrics(step, flag int) error {
 }
 
 // Append adds records to metrics.jsonl, all of them or none. Their steps must not decrease, and
-// must be greater than the step of the last checkpoint: a run that resumes there would drop them.
-// After Resume call TruncateMetrics first.
+// must be greater than the step of the last checkpoint, because a run that resumes from it would
+// drop them. After Resume, call TruncateMetrics first.
 func (r *Run) Append(records ...Record) error {
 	if r.metrics.f == nil {
-		return fmt.Errorf("append to %s: the end of the file is not known: call "+
+		return fmt.Errorf("append to %s: the end of the file is unknown: call "+
 			"TruncateMetrics first", r.path(metricsFile))
 	}
 	var lines []byte
@@ -104,7 +104,7 @@ func (r *Run) Append(records ...Record) error {
 			return fmt.Errorf("append to %s: step %d comes after step %d", r.path(metricsFile),
 				rec.Step, step)
 		case rec.Step <= saved:
-			return fmt.Errorf("append to %s: step %d is in the checkpoint of step %d: append the "+
+			return fmt.Errorf("append to %s: step %d is part of the checkpoint of step %d: append the "+
 				"records of a step before its checkpoint",
 				r.path(metricsFile), rec.Step, saved)
 		}
@@ -125,15 +125,15 @@ func (r *Run) Append(records ...Record) error {
 	return nil
 }
 
-// TruncateMetrics prepares metrics.jsonl for going on after the given step, that of the checkpoint,
-// or -1 when there is none: it cuts off the records of later steps and half a record that a crash
-// left, and returns how many. The records up to the step keep their bytes. If one of those is
-// damaged it fails with ErrDamaged and changes nothing.
+// TruncateMetrics prepares metrics.jsonl for continuing after the given step, that of the
+// checkpoint, or -1 if there is none. It cuts off the records of later steps and a partial record
+// left by a crash, and returns their number. The bytes of earlier records do not change. If one of
+// these is damaged it fails with ErrDamaged and changes nothing.
 func (r *Run) TruncateMetrics(step int) (cut int, err error) {
 	scan, err := r.scanMetrics(step)
 	flag := 0
 	if errors.Is(err, fs.ErrNotExist) && step < 0 {
-		flag, err = os.O_CREATE, nil // nothing to lose: a crash came before the first record
+		flag, err = os.O_CREATE, nil // nothing lost: a crash came before the first record
 	}
 	if err != nil {
 		return 0, err
@@ -167,7 +167,7 @@ type scan struct {
 	unended bool  // the last of them lacks its newline
 }
 
-// scanMetrics finds where the records up to a step end.
+// scanMetrics finds the end of the records up to a step.
 func (r *Reader) scanMetrics(step int) (scan, error) {
 	s := scan{step: noStep}
 	_, err := r.eachLine(func(number int, line []byte) error {
@@ -178,7 +178,7 @@ func (r *Reader) scanMetrics(step int) (scan, error) {
 		keep := whole && *rec.Step <= step
 		switch {
 		case keep && s.cut > 0:
-			return fmt.Errorf("read %s: %w: line %d has step %d, but a line before it is "+
+			return fmt.Errorf("read %s: %w: line %d has step %d, but an earlier line is "+
 				"unreadable or beyond step %d: repair the file by hand",
 				r.path(metricsFile), ErrDamaged, number, *rec.Step, step)
 		case keep:
@@ -191,18 +191,18 @@ func (r *Reader) scanMetrics(step int) (scan, error) {
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) && step >= 0 {
-		return s, fmt.Errorf("%w: the history up to step %d is lost; make an empty file to go "+
-			"on without it", err, step)
+		return s, fmt.Errorf("%w: the history up to step %d is lost; create an empty file to "+
+			"continue without it", err, step)
 	}
 	return s, err
 }
 
 // ReadMetrics returns the records of metrics.jsonl as values of the caller's type: [Record], a
-// struct with some of its keys, or a map. Half a record at the end, which a crash or a running
-// training leaves, is passed over. Records of a finished run that are not those of its result are
-// refused with ErrDamaged.
+// struct with some of its keys, or a map. It skips a partial record at the end, which a crash or a
+// running training leaves. If the records of a finished run are not those of its result, the error
+// is ErrDamaged.
 func ReadMetrics[T any](r *Reader) ([]T, error) {
-	result, err := r.readResult() // before the records: the run may finish meanwhile
+	result, err := r.readResult() // read before the records: the run may finish meanwhile
 	if err != nil && !errors.Is(err, ErrNoResult) {
 		return nil, err
 	}
@@ -222,15 +222,15 @@ func ReadMetrics[T any](r *Reader) ([]T, error) {
 		return nil, err
 	}
 	if want := result.MetricsCRC32C; want != "" && sum != want {
-		return nil, fmt.Errorf("read %s: %w: it has CRC-32C %s, and %s says %s: a line was changed or lost "+
+		return nil, fmt.Errorf("read %s: %w: it has CRC-32C %s, but %s says %s: a line was changed or lost "+
 			"after the run was finished: put the file back, or train again",
 			r.path(metricsFile), ErrDamaged, sum, resultFile, want)
 	}
 	return records, nil
 }
 
-// LastRecords returns the records of the last step in metrics.jsonl, at most one a member. It reads no
-// record before them but one. A missing file has no records.
+// LastRecords returns the records of the last step in metrics.jsonl, at most one per member. It
+// reads at most one record before them. A missing file has no records.
 func LastRecords(r *Reader) (records []Record, err error) {
 	text, err := r.root.ReadFile(metricsFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -242,7 +242,7 @@ func LastRecords(r *Reader) (records []Record, err error) {
 	for _, line := range slices.Backward(bytes.Split(text, []byte("\n"))) {
 		var rec Record
 		if len(line) == 0 || json.Unmarshal(line, &rec) != nil {
-			continue // half a record
+			continue // a partial record
 		}
 		if len(records) > 0 && rec.Step != records[0].Step {
 			break
@@ -253,8 +253,8 @@ func LastRecords(r *Reader) (records []Record, err error) {
 	return records, nil
 }
 
-// eachLine calls f with each line of metrics.jsonl, counted from 1, with its newline if it has one,
-// and returns the file's CRC-32C.
+// eachLine calls f with each line of metrics.jsonl, numbered from 1, with its newline if it has
+// one. It returns the file's CRC-32C.
 func (r *Reader) eachLine(f func(number int, line []byte) error) (sum string, err error) {
 	metrics, err := r.root.Open(metricsFile)
 	if err != nil {

@@ -16,15 +16,15 @@ type Record struct {
 	Epoch    int      `json:"epoch"` // epochs done, or the one under way
 	Member   int      `json:"member"`
 	Seed     int64    `json:"seed"`
-	Sigma    *float64 `json:"sigma"`         // null where the scheme has none
-	Fit      *Fit     `json:"fit,omitempty"` // absent where there is no criterion
+	Sigma    *float64 `json:"sigma"`         // null if the scheme has none
+	Fit      *Fit     `json:"fit,omitempty"` // absent if there is no criterion
 	Measures Numbers  `json:"measures"`      // what was measured
-	// The first block's table along its first two principal axes, a point a token, whose largest
-	// coordinate is 1 or -1; where it was asked for.
+	// The first block's table projected onto its first two principal axes, one point per token,
+	// scaled so that the largest coordinate is 1 or -1; present with --record-maps.
 	Map [][2]float64 `json:"map,omitempty"`
 
 	WallSeconds float64 `json:"wall_seconds"` // of training, over all resumptions
-	StepMS      float64 `json:"step_ms"`      // milliseconds a step since the last record
+	StepMS      float64 `json:"step_ms"`      // milliseconds per step since the last record
 }
 
 // UnmarshalJSON reads a record of any version.
@@ -46,29 +46,29 @@ const (
 // Result is the content of result.json: the final numbers of a run.
 type Result struct {
 	Members []MemberResult `json:"members"`
-	// TrainedTogether is the number of members of the ensemble that a sweep split this run from:
-	// times and memory are the ensemble's. 0 for an ordinary run.
+	// TrainedTogether is the number of members of the ensemble that a sweep split into runs, this
+	// one among them: times and memory are those of the ensemble. 0 for an ordinary run.
 	TrainedTogether int `json:"trained_together,omitempty"`
 
 	WallSeconds    float64 `json:"wall_seconds"`     // of all processes that trained the run
-	StepsPerSecond float64 `json:"steps_per_second"` // in that time; 0 of imported weights
+	StepsPerSecond float64 `json:"steps_per_second"` // in that time; 0 for imported weights
 	PeakRSSMB      float64 `json:"peak_rss_mb"`
 	Fidelity       string  `json:"fidelity"` // text or code
-	// Baselines need no model. Masked prediction has test errors by the share of tokens masked: zero,
-	// mean (regression on the mean of the visible tokens) and gaussian (conditional Gaussian). Puzzles
-	// have accuracies on iid and validation: look_up (the answer of the most similar training puzzle)
-	// and counts (the commonest answer where each symbol stands as often).
+	// Baselines need no model. Masked prediction has test errors by masked share: zero, mean (regression on
+	// the mean of the visible tokens) and gaussian (conditional Gaussian). Puzzles have accuracies on iid
+	// and validation: look_up (the answer of the most similar training puzzle) and counts (the most common
+	// answer of training puzzles with the same counts of symbols).
 	Baselines map[string]Numbers `json:"baselines,omitempty"`
 	Data      *DataSummary       `json:"data,omitempty"` // of masked prediction
 
-	// These describe the files: SaveResult writes them, and Result and ReadMetrics check them. Results of
-	// earlier versions lack them.
+	// These describe the files: SaveResult sets them, and Result and ReadMetrics check them.
+	// Results of earlier versions lack them.
 	ConfigSHA256  string `json:"config_sha256,omitempty"`  // of config.json without schema and white space
 	MetricsCRC32C string `json:"metrics_crc32c,omitempty"` // of metrics.jsonl
 	CRC32C        string `json:"crc32c,omitempty"`         // of this object without this key and white space
 }
 
-// DataSummary says what masked prediction was trained and tested on.
+// DataSummary describes the training and test data of masked prediction.
 type DataSummary struct {
 	Frames         int      `json:"frames"`
 	Tokens         int      `json:"tokens"`
@@ -81,10 +81,11 @@ type DataSummary struct {
 	TestSubjects   []string `json:"test_subjects,omitempty"`
 	Modules        int      `json:"modules,omitempty"`
 	ModulesFrom    string   `json:"modules_from,omitempty"` // how they were matched to the tokens
-	// ConnectivityModularity is the modularity of the correlations between tokens over training frames,
-	// negative ones as 0, for these modules; nil where it has no value, and of earlier versions.
+	// ConnectivityModularity is the modularity, for these modules, of the correlations between
+	// tokens over training frames, with negative ones set to 0. It is nil if undefined, and in
+	// earlier versions.
 	ConnectivityModularity *float64 `json:"connectivity_modularity,omitempty"`
-	// Of a simulated network: the factor on its autoregressive weights, never 0 for the default.
+	// For a simulated network: the factor on its autoregressive weights, never 0 for the default.
 	ARScale float64  `json:"ar_scale,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 }
@@ -92,14 +93,14 @@ type DataSummary struct {
 // MemberResult has the final numbers of one member.
 type MemberResult struct {
 	PE             string   `json:"pe"`
-	Sigma          *float64 `json:"sigma"` // null where the scheme has none
+	Sigma          *float64 `json:"sigma"` // null if the scheme has none
 	Seed           int64    `json:"seed"`
 	Epochs         int      `json:"epochs"`
 	Steps          int      `json:"steps"`
 	Status         string   `json:"status"`                     // StatusDone or StatusDiverged
 	DivergedAtStep int      `json:"diverged_at_step,omitempty"` // from 1
-	Fit            *Fit     `json:"fit,omitempty"`              // absent where there is no criterion
-	// The numbers of the last record, and those measured only at the end; none where the member diverged.
+	Fit            *Fit     `json:"fit,omitempty"`              // absent if there is no criterion
+	// The numbers of the last record, and those measured only at the end; empty if the member diverged.
 	Measures Numbers `json:"measures"`
 }
 
@@ -113,7 +114,7 @@ func (m *MemberResult) UnmarshalJSON(text []byte) (err error) {
 	return err
 }
 
-// SaveResult writes result.json, which makes the run complete. It is the last thing to write.
+// SaveResult writes result.json, which completes the run. It must be the last file written.
 func (r *Run) SaveResult(result Result) error {
 	if len(result.Members) == 0 {
 		return fmt.Errorf("write %s: the result has no members", r.path(resultFile))
@@ -154,16 +155,16 @@ func (r *Run) SaveResult(result Result) error {
 
 const resultChecksumKey = "crc32c" // of result.json
 
-// Result returns the final numbers; ErrNoResult when the run is not complete, and ErrConfigChanged
-// where they are of another configuration than config.json has now.
+// Result returns the final numbers. The error is ErrNoResult if the run is not complete, and
+// ErrConfigChanged if config.json has changed since.
 func (r *Reader) Result() (Result, error) {
 	result, err := r.readResult()
 	if err != nil {
 		return Result{}, err
 	}
 	if made, now := result.ConfigSHA256, r.config.sha256(); made != "" && made != now {
-		return Result{}, fmt.Errorf("%s: %w (the SHA-256 of its settings begins %.12s, result.json was made with "+
-			"%.12s): put the old settings back", r.path(configFile), ErrConfigChanged, now, made)
+		return Result{}, fmt.Errorf("%s: %w (the SHA-256 of its settings begins with %.12s, result.json has "+
+			"%.12s): restore the old settings", r.path(configFile), ErrConfigChanged, now, made)
 	}
 	result.ConfigSHA256, result.MetricsCRC32C, result.CRC32C = "", "", ""
 	return result, nil
@@ -184,7 +185,8 @@ func (r *Reader) readResult() (result Result, err error) {
 	}
 	sum := checksum(object.Without(resultChecksumKey).Text())
 	if sealed := result.ConfigSHA256 + result.CRC32C; err == nil && sealed != "" && result.CRC32C != sum {
-		err = fmt.Errorf("its content has CRC-32C %s, and its key %s says %q", sum, resultChecksumKey, result.CRC32C)
+		err = fmt.Errorf("its content has CRC-32C %s, but its key %s says %q",
+			sum, resultChecksumKey, result.CRC32C)
 	}
 	if err != nil {
 		return Result{}, fmt.Errorf("read %s: %w: %w; remove it, and torchpe train --resume --out %s writes it again",

@@ -19,21 +19,21 @@ import (
 	"torchpe/internal/atomicfile"
 )
 
-// Errors that a caller may want to tell apart, with errors.Is.
+// Errors that callers may distinguish with errors.Is.
 var (
-	// ErrExists says that Create was given a directory that holds a run.
+	// ErrExists says that the directory passed to Create holds a run.
 	ErrExists = errors.New("holds a run already")
-	// ErrRunsBelow says that Create was given a directory with runs in its folders.
+	// ErrRunsBelow says that folders of the directory passed to Create hold runs.
 	ErrRunsBelow = errors.New("holds other runs")
-	// ErrNoRun says that there is no run in a directory.
+	// ErrNoRun says that a directory holds no run.
 	ErrNoRun = errors.New("holds no run")
-	// ErrComplete says that Resume was given a run that has its result.
+	// ErrComplete says that the run passed to Resume has its result.
 	ErrComplete = errors.New("the run is complete")
-	// ErrNoCheckpoint says that a run has no checkpoint yet: training starts at the beginning.
+	// ErrNoCheckpoint says that a run has no checkpoint yet: training starts from the beginning.
 	ErrNoCheckpoint = errors.New("the run has no checkpoint")
 	// ErrNoResult says that a run is not complete.
 	ErrNoResult = errors.New("the run has no result")
-	// ErrConfigChanged says that config.json was edited after the run was finished.
+	// ErrConfigChanged says that config.json was edited after the run finished.
 	ErrConfigChanged = errors.New("it was edited after the run was finished")
 	// ErrDamaged says that a file cannot be trusted.
 	ErrDamaged = errors.New("damaged")
@@ -41,7 +41,7 @@ var (
 	ErrSchema = errors.New("written by a newer torchpe")
 )
 
-// Options say what Create and Resume may override.
+// Options say which refusals Create and Resume ignore.
 type Options struct {
 	Force     bool // Create: remove an existing run
 	BreakLock bool // take over a lock that a process on another host left; see [LockedError]
@@ -54,20 +54,20 @@ type Reader struct {
 	config Config
 }
 
-// Run is a run directory that this process writes to, until Close.
+// Run is a run directory that this process writes to until Close.
 type Run struct {
 	*Reader
 	lock    *flock.Flock
 	metrics metricsWriter
 	head    atomic.Pointer[head]
-	claimed bool     // not begun yet
-	made    []string // directories that Claim made, the innermost first
-	force   bool     // Start removes the run that is there
+	claimed bool     // not started yet
+	made    []string // directories that Claim made, innermost first
+	force   bool     // Start removes an existing run
 	hidden  bool     // config.json has its temporary name: see StartHidden
 }
 
-// Create makes dir the directory of a new run with this configuration, any JSON object: it claims
-// the directory and starts the run.
+// Create makes dir the directory of a new run with this configuration, which is any JSON object. It
+// claims the directory and starts the run.
 func Create(dir string, config []byte, env Environment, opts Options) (*Run, error) {
 	r, err := Claim(dir, opts)
 	if err != nil {
@@ -79,10 +79,10 @@ func Create(dir string, config []byte, env Environment, opts Options) (*Run, err
 	return r, nil
 }
 
-// Claim makes and locks dir for a new run, which Start begins, and writes nothing else: without
-// Start, Close leaves what was there before. It fails with ErrExists when there is a run already,
-// unless opts.Force lets Start remove it, with ErrRunsBelow when there are runs in folders of dir,
-// and with a [LockedError] when another process has it.
+// Claim creates and locks dir for a new run and writes nothing else: without Start, Close leaves
+// what was there before. It fails with ErrExists if dir holds a run, unless opts.Force lets Start
+// remove it, with ErrRunsBelow if folders of dir hold runs, and with a [LockedError] if another
+// process has locked it.
 func Claim(dir string, opts Options) (*Run, error) {
 	dir = filepath.Clean(dir)
 	if err := ValidateName(filepath.Base(dir)); err != nil {
@@ -106,7 +106,7 @@ func Claim(dir string, opts Options) (*Run, error) {
 	return r, nil
 }
 
-// Resume locks the run in dir to go on with it. It fails with ErrNoRun, ErrComplete, ErrSchema or a
+// Resume locks the run in dir to continue it. It fails with ErrNoRun, ErrComplete, ErrSchema or a
 // [LockedError]. Then call LoadCheckpoint, AddEnvironment and TruncateMetrics.
 func Resume(dir string, opts Options) (*Run, error) {
 	dir = filepath.Clean(dir)
@@ -114,8 +114,8 @@ func Resume(dir string, opts Options) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("resume run: %w", err)
 	}
-	// Check before locking, to leave a directory alone that is no run or needs no resuming. The check is
-	// repeated below, when nobody else can change the run.
+	// Check before locking, to leave a directory alone that is not a run or need not be resumed.
+	// The check is repeated below, when no other process can change the run.
 	err = errors.Join(checkDir(dir), r.checkIncomplete(), r.Close())
 	if err != nil {
 		return nil, fmt.Errorf("resume run: %w", err)
@@ -152,21 +152,21 @@ func (r *Reader) Dir() string { return r.dir }
 // Close releases the directory.
 func (r *Reader) Close() error { return r.root.Close() }
 
-// Close gives up the lock and releases the directory. What was written before is safe without it.
+// Close releases the lock and the directory. What was written before is safe without it.
 func (r *Run) Close() error {
 	err := r.closeMetrics()
 	if r.claimed && r.made != nil && r.lock != nil {
-		_ = r.root.Remove(lockFile) // where it stays, so does the directory: no harm
+		_ = r.root.Remove(lockFile) // if it stays, so does the directory: no harm
 		err = errors.Join(err, r.lock.Unlock())
 		r.lock = nil
 		for _, made := range r.made {
-			_ = os.Remove(made) // fails where it is not empty
+			_ = os.Remove(made) // fails if it is not empty
 		}
 	}
 	return errors.Join(err, r.release(), r.Reader.Close())
 }
 
-// lockDir opens a directory that exists for writing and takes its lock.
+// lockDir opens an existing directory for writing and takes its lock.
 func lockDir(dir string, opts Options) (*Run, error) {
 	root, err := atomicfile.OpenRoot(dir)
 	if err != nil {
@@ -180,7 +180,7 @@ func lockDir(dir string, opts Options) (*Run, error) {
 	return r, nil
 }
 
-// checkEmpty returns ErrExists where the directory holds a run that may not be removed.
+// checkEmpty returns ErrExists if the directory holds a run that may not be removed.
 func (r *Run) checkEmpty() error {
 	held, err := r.existingFiles()
 	if err != nil {
@@ -189,13 +189,13 @@ func (r *Run) checkEmpty() error {
 	_, noStart := r.root.Lstat(configFile + tempSuffix) // of StartHidden
 	unfinished := noStart == nil && !slices.Contains(held, configFile)
 	if len(held) > 0 && !unfinished && !r.force {
-		return fmt.Errorf("%s: %w (%s): --resume goes on with it, --force replaces it, another --out keeps it",
+		return fmt.Errorf("%s: %w (%s): --resume continues it, --force replaces it, another --out keeps it",
 			r.dir, ErrExists, strings.Join(held, ", "))
 	}
 	return nil
 }
 
-// missing lists dir and the directories above it that do not exist, the innermost first.
+// missing lists dir and its parents that do not exist, innermost first.
 func missing(dir string) (all []string) {
 	for {
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -206,9 +206,9 @@ func missing(dir string) (all []string) {
 	}
 }
 
-// checkBelow returns ErrRunsBelow where a run in dir would hide runs in its folders.
+// checkBelow returns ErrRunsBelow if a run in dir would hide runs in its folders.
 func checkBelow(dir string) error {
-	for _, pattern := range []string{"*", "*/*", "*/*/*"} { // a folder of sweeps has runs three folders down
+	for _, pattern := range []string{"*", "*/*", "*/*/*"} { // in a folder of sweeps, runs are three levels down
 		found, err := fs.Glob(os.DirFS(dir), pattern+"/"+configFile)
 		if err != nil {
 			return err
@@ -220,16 +220,16 @@ func checkBelow(dir string) error {
 				continue // another program's file
 			}
 			return errors.Join(r.Close(),
-				fmt.Errorf("%s: %w, such as %s, which lists and reports would no longer find: "+
+				fmt.Errorf("%s: %w, such as %s, which lists and reports would then miss: "+
 					"choose another directory", dir, ErrRunsBelow, below))
 		}
 	}
 	return nil
 }
 
-// Start begins a claimed run with this configuration, any JSON object. The environment comes
-// before config.json, which makes the directory a run, and the metrics after it, because it can be
-// made again: a crash in between leaves no run, or one that Resume accepts.
+// Start begins a claimed run with this configuration, any JSON object. It writes the environment
+// before config.json, which makes the directory a run, and the metrics file last, because that can
+// be created again. A crash in between leaves no run, or one that Resume accepts.
 func (r *Run) Start(config []byte, env Environment) error {
 	text, err := stampSchema(config)
 	if err != nil {
@@ -242,8 +242,8 @@ func (r *Run) Start(config []byte, env Environment) error {
 	return nil
 }
 
-// StartHidden begins a claimed run as Start does, but the directory becomes a run only when SaveResult
-// renames config.json at its end. What a crash leaves before is no run: Claim begins anew.
+// StartHidden starts a claimed run as Start does, but the directory becomes a run only when SaveResult
+// renames config.json at the end. What an earlier crash leaves is not a run: Claim starts anew.
 func (r *Run) StartHidden(config []byte, env Environment) error {
 	r.hidden = true
 	return r.Start(config, env)
@@ -260,12 +260,12 @@ func (r *Run) start(config []byte, env Environment) error {
 		}
 	}
 	if r.force {
-		_ = r.removeBoard(nil) // OpenBoard tries again, and reports what fails
+		_ = r.removeBoard(nil) // OpenBoard tries again and reports errors
 	}
 	if err := r.removeTemps(); err != nil {
 		return err
 	}
-	// This syncs the directory, so that no removed checkpoint comes back.
+	// This syncs the directory, so that removed checkpoints cannot reappear.
 	if err := r.writeEnvironments([]Environment{env}); err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func (r *Run) start(config []byte, env Environment) error {
 	return r.parseConfig(config)
 }
 
-// resume checks a run that was just locked.
+// resume checks a run that has just been locked.
 func (r *Run) resume() error {
 	if err := errors.Join(r.readConfig(), r.checkIncomplete()); err != nil {
 		return err
@@ -294,7 +294,7 @@ func (r *Run) resume() error {
 	return r.removeTemps()
 }
 
-// existingFiles returns which of a run's files are in the directory.
+// existingFiles returns the files of a run that are in the directory.
 func (r *Reader) existingFiles() ([]string, error) {
 	var held []string
 	for _, name := range runFiles {
@@ -315,10 +315,10 @@ func (r *Reader) Complete() bool {
 	return err == nil
 }
 
-// checkIncomplete returns ErrComplete for a run with a result.
+// checkIncomplete returns ErrComplete if the run has a result.
 func (r *Reader) checkIncomplete() error {
 	if r.Complete() {
-		return fmt.Errorf("%s: %w (%s): use --force to do it again", r.dir, ErrComplete, resultFile)
+		return fmt.Errorf("%s: %w (%s): use --force to train it again", r.dir, ErrComplete, resultFile)
 	}
 	return nil
 }
@@ -342,17 +342,17 @@ func (r *Run) writeJSON(name string, v any) error {
 	return r.writeText(name, append(text, '\n'))
 }
 
-// maxName is the largest length of a name in bytes. File systems allow 255; sweeps add to names.
+// maxName is the largest length of a name in bytes. File systems allow 255; sweeps append to names.
 const maxName = 128
 
 // windowsDevice matches names of devices on Windows and its file servers.
 var windowsDevice = regexp.MustCompile(`(?i)^(con|prn|aux|nul|(com|lpt)[1-9])(\.|$)`)
 
-// ValidateName reports why name cannot be the name of a run or a sweep: a path element with the
-// same meaning in every shell, file system and script.
+// ValidateName returns an error if name cannot be the name of a run or a sweep, which must be a
+// path element with the same meaning in every shell, file system and script.
 func ValidateName(name string) error {
 	at := strings.IndexFunc(name, func(c rune) bool {
-		// With combining marks two names could look alike.
+		// Combining marks could make two names look alike.
 		isText := unicode.IsPrint(c) && !unicode.Is(unicode.Mn, c) && c != utf8.RuneError
 		return !isText || c == '/' || c == '\\'
 	})

@@ -121,7 +121,7 @@ func TestOlderCheckpointOfFinishedRun(t *testing.T) {
 	}
 	expect.NoError(t, os.Remove(filepath.Join(dir, checkpointFile)))
 	c, err := load(t, dir)
-	if err != nil || c.Step != 8 || !strings.Contains(c.Warning, "is of step 8, and training ended after step 10") {
+	if err != nil || c.Step != 8 || !strings.Contains(c.Warning, "is of step 8, but training ended after step 10") {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

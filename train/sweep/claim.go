@@ -23,11 +23,11 @@ type Heartbeat struct {
 	Job     string    `json:"job,omitempty"` // of a scheduler, such as 1234_5
 	Attempt int       `json:"attempt"`       // from 1
 	Step    int       `json:"step"`
-	Total   int       `json:"total"`   // 0 = not known yet
+	Total   int       `json:"total"`   // 0 = unknown yet
 	First   int       `json:"first"`   // step at which this attempt began
-	Seconds float64   `json:"seconds"` // since it began
-	Time    time.Time `json:"time"`    // for people, and to judge another host's worker
-	Stopped string    `json:"stopped"` // why the worker stopped early in good order; else empty
+	Seconds float64   `json:"seconds"` // since this attempt began
+	Time    time.Time `json:"time"`    // informative, and to judge whether another host's worker is alive
+	Stopped string    `json:"stopped"` // why the worker saved and stopped early; else empty
 }
 
 // Reason classes of a Failure.
@@ -35,17 +35,17 @@ const (
 	ReasonOOM      = "oom"      // out of memory
 	ReasonDevice   = "device"   // the GPU or its driver failed
 	ReasonKilled   = "killed"   // by a signal
-	ReasonData     = "bad data" // unreadable, or not what the checkpoint was trained on
+	ReasonData     = "bad data" // unreadable, or other data than the checkpoint's
 	ReasonDisk     = "disk full"
 	ReasonDiverged = "diverged" // every member's loss was not finite
 	ReasonError    = "error"
 )
 
-// Failure says how a task ended that did not complete: the content of failed.json.
+// Failure says how an incomplete task ended: the content of failed.json.
 type Failure struct {
 	Task     string    `json:"task"` // hash of the task
 	Reason   string    `json:"reason"`
-	ExitCode int       `json:"exit_code"` // 128 + n where signal n ended the worker
+	ExitCode int       `json:"exit_code"` // 128 + n if signal n ended the worker
 	Message  string    `json:"message"`
 	LastLog  []string  `json:"last_log"`
 	Attempt  int       `json:"attempt"`
@@ -53,15 +53,15 @@ type Failure struct {
 	Time     time.Time `json:"time"`
 }
 
-// Done is the content of the file done of a task.
+// Done is the content of a task's file done.
 type Done struct {
 	Task    string                `json:"task"`    // hash of the task
-	Seconds float64               `json:"seconds"` // of training, all attempts
+	Seconds float64               `json:"seconds"` // of training, over all attempts
 	Steps   int                   `json:"steps"`
 	Attempt int                   `json:"attempt"`
 	Host    string                `json:"host"`
 	Time    time.Time             `json:"time"`
-	Results []runlog.MemberResult `json:"results"` // one a member
+	Results []runlog.MemberResult `json:"results"` // one per member
 }
 
 // Diverged counts the members whose loss was not finite.
@@ -74,22 +74,21 @@ func (d Done) Diverged() (n int) {
 	return n
 }
 
-// now is the wall clock, which may jump and differ between hosts, and hostname tells the hosts apart;
-// tests set them.
+// now is the wall clock, which may jump and differ between hosts; hostname identifies hosts. Tests set them.
 var (
 	now      = time.Now
 	hostname = os.Hostname
 )
 
-// Errors of ClaimTask, for errors.Is.
+// Errors of ClaimTask, to check with errors.Is.
 var (
 	ErrDone   = errors.New("is done")
 	ErrFailed = errors.New("has failed")
 	ErrBusy   = errors.New("is being worked on")
 )
 
-// Claim is a task that this process works on: it holds the lock, until Release. Only Beat is safe for
-// concurrent use.
+// Claim is a task that this process works on. It holds the lock until Release. Only Beat is safe
+// for concurrent use.
 type Claim struct {
 	*Sweep
 	Index int
@@ -100,9 +99,9 @@ type Claim struct {
 	endedAttempt int // as in TaskStatus
 }
 
-// ClaimTask takes a task. It fails with ErrDone, ErrFailed or ErrBusy. A task is also busy while
-// another host's worker may be alive, unless both workers are the same requeued job of a scheduler, or
-// the old one is silent and either both are jobs or breakLock says that it is dead.
+// ClaimTask claims a task. It fails with ErrDone, ErrFailed or ErrBusy. A task is also busy while a
+// worker on another host may be alive, unless both workers are the same requeued job of a
+// scheduler, or the old one is silent and either both are jobs or breakLock says that it is dead.
 func (s *Sweep) ClaimTask(index int, breakLock bool) (*Claim, error) {
 	c, err := s.lockOpenTask(index)
 	if err != nil {
@@ -140,13 +139,13 @@ func (s *Sweep) lockOpenTask(index int) (*Claim, error) {
 	return c, nil
 }
 
-// lockTask takes the lock of a task, done and failed ones too.
+// lockTask takes the lock of any task, including done and failed ones.
 func (s *Sweep) lockTask(index int) (*Claim, error) {
 	if err := s.MakeDir(taskDir(index)); err != nil {
 		return nil, err
 	}
 	if info, err := s.root.Lstat(taskFile(index, lockFile)); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("task %d: lock %s is no regular file (%s)", index,
+		return nil, fmt.Errorf("task %d: lock %s is not a regular file (%s)", index,
 			s.path(index, lockFile), info.Mode())
 	}
 	lock, err := runlog.TryLock(s.path(index, lockFile))
@@ -159,7 +158,7 @@ func (s *Sweep) lockTask(index int) (*Claim, error) {
 	return &Claim{Sweep: s, Index: index, lock: lock, start: time.Now()}, nil
 }
 
-// endError returns ErrDone, ErrFailed, or why that cannot be known.
+// endError returns ErrDone, ErrFailed, or the reason why the state is unknown.
 func (s *Sweep) endError(t TaskStatus) error {
 	switch t.State {
 	case StateUnknown:
@@ -181,8 +180,8 @@ func (s *Sweep) busy(index int) error {
 }
 
 // heartbeat returns the last sign of life of a task: its heartbeat, or the file of a later attempt
-// whose worker has not written a heartbeat. ok is false where there is none or it is damaged; the error
-// says why it cannot be read.
+// whose worker has not written a heartbeat. ok is false if there is none or it is damaged; err says
+// why it cannot be read.
 func (s *Sweep) heartbeat(index int) (b Heartbeat, ok bool, err error) {
 	b, ok, err = s.readSign(index, beatFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -192,7 +191,7 @@ func (s *Sweep) heartbeat(index int) (b Heartbeat, ok bool, err error) {
 		var later Heartbeat
 		later, _, err = s.readSign(index, attemptFile(b.Attempt+1))
 		if err == nil {
-			later.Attempt = b.Attempt + 1 // of a damaged file, too
+			later.Attempt = b.Attempt + 1 // even if the file is damaged
 			b, ok = later, true
 		}
 	}
@@ -202,7 +201,7 @@ func (s *Sweep) heartbeat(index int) (b Heartbeat, ok bool, err error) {
 	return b, ok, err
 }
 
-// readSign reads a heartbeat from a file, and reports whether it is whole.
+// readSign reads a heartbeat from a file; ok reports whether it is complete.
 func (s *Sweep) readSign(index int, name string) (b Heartbeat, ok bool, err error) {
 	text, err := s.root.ReadFile(taskFile(index, name))
 	if err != nil {
@@ -211,8 +210,8 @@ func (s *Sweep) readSign(index int, name string) (b Heartbeat, ok bool, err erro
 	return b, json.Unmarshal(text, &b) == nil, nil
 }
 
-// schedulerJob returns this process's task of a scheduler's job array, such as 1234_5; empty
-// elsewhere. Jobs that are no arrays may have several processes and do not count.
+// schedulerJob returns the id of this process's task in a scheduler's job array, such as 1234_5, or
+// "". Other jobs may have several processes and do not count.
 func schedulerJob() string {
 	job, task := os.Getenv("SLURM_ARRAY_JOB_ID"), os.Getenv("SLURM_ARRAY_TASK_ID")
 	if job != "" && task != "" {
@@ -221,9 +220,9 @@ func schedulerJob() string {
 	return ""
 }
 
-// takeOver begins an attempt at a task whose lock this process holds. The kernel has released the
-// lock of a worker that died on this host. Of a worker on another host the heartbeat decides, because
-// file systems may not share locks; of two that begin the same attempt, its file.
+// takeOver starts an attempt at a task whose lock this process holds. The kernel has released the lock of a
+// worker that died on this host. For a worker on another host the heartbeat decides, because file systems
+// may not share locks. If two start the same attempt, the attempt's file decides.
 func (c *Claim) takeOver(breakLock bool) error {
 	host, err := hostname()
 	if err != nil {
@@ -238,11 +237,11 @@ func (c *Claim) takeOver(breakLock bool) error {
 		old.Stopped = wasEnded
 	}
 	foreign := found && old.Stopped == "" && old.Host != host && (job == "" || old.Job != job)
-	// Of two jobs, the scheduler has given up the old one, and submitted the task again.
+	// If both are jobs, the scheduler has given up the old one and submitted the task again.
 	isDead := breakLock || job != "" && old.Job != ""
 	if foreign && !(isDead && now().Sub(old.Time).Abs() > staleAfter) {
 		return fmt.Errorf("task %d %w by pid %d on %s, or was until it died there (last sign at %s): "+
-			"if it is dead, torchpe sweep retry --lost %s takes the task",
+			"if it is dead, torchpe sweep retry --lost %s takes over the task",
 			c.Index, ErrBusy, old.PID, old.Host, old.Time.Format(time.RFC3339), wording.Quote(c.Dir))
 	}
 	c.beat = Heartbeat{
@@ -266,7 +265,7 @@ func (c *Claim) takeOver(breakLock bool) error {
 // wasEnded is Heartbeat.Stopped of an attempt whose outcome was removed.
 const wasEnded = "ended"
 
-// Beat writes a heartbeat: a step of total, in an attempt that began at step first.
+// Beat writes a heartbeat: step of total, in an attempt that started at step first.
 func (c *Claim) Beat(first, step, total int) error {
 	b := c.beat
 	b.First, b.Step, b.Total = first, step, total
@@ -278,7 +277,7 @@ func (c *Claim) writeBeat(b Heartbeat) error {
 	return c.writeJSON(beatFile, b, false)
 }
 
-// writeJSON replaces a file of the task in one step.
+// writeJSON replaces a file of the task atomically.
 func (c *Claim) writeJSON(name string, v any, durable bool) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -287,10 +286,10 @@ func (c *Claim) writeJSON(name string, v any, durable bool) error {
 	return c.Write(taskFile(c.Index, name), append(text, '\n'), durable)
 }
 
-// Attempt counts the workers that have claimed the task, this one included.
+// Attempt returns the number of workers that have claimed the task, including this one.
 func (c *Claim) Attempt() int { return c.beat.Attempt }
 
-// Stop records that the worker ends in good order before the task is done, and releases the task.
+// Stop records that the worker saves and stops before the task is done, and releases the task.
 func (c *Claim) Stop(why string) error {
 	b, _, _ := c.heartbeat(c.Index)
 	b.Stopped = why
@@ -300,7 +299,7 @@ func (c *Claim) Stop(why string) error {
 // Release releases the task. Without Complete, Fail or Stop it counts as lost.
 func (c *Claim) Release() error { return c.lock.Unlock() }
 
-// Fail records how the task ended, and releases it.
+// Fail records the failure of the task and releases it.
 func (c *Claim) Fail(f Failure) error {
 	f.Task, f.Attempt, f.Host, f.Time = c.Plan.taskHash(c.Index), c.beat.Attempt, c.beat.Host,
 		now().UTC()
@@ -314,13 +313,13 @@ func (c *Claim) Fail(f Failure) error {
 	return errors.Join(err, c.Release())
 }
 
-// RecordKilled records that a signal killed the worker of a task, in this process's job of a scheduler.
-// status is the worker's exit status: 128 and the signal. It leaves a task alone that has an outcome, is
-// worked on, or was stopped in good order.
+// RecordKilled records that a signal killed the worker of a task that was started by this process's
+// scheduler job. status is the worker's exit status, 128 plus the signal. Tasks that have an
+// outcome, are running, or were stopped properly are left alone.
 func (s *Sweep) RecordKilled(index, status int) error {
 	f := killed(syscall.Signal(status - 128))
 	if f.ExitCode == 128+int(syscall.SIGKILL) {
-		f.Message += ", likely as the memory of its job ran out: more --memory, or a smaller --pack with " +
+		f.Message += ", probably because its job ran out of memory: give more --memory, or a smaller --pack with " +
 			"another --out"
 	}
 	return s.recordFailure(index, f, func(c *Claim, b Heartbeat, found bool) bool {
@@ -328,8 +327,8 @@ func (s *Sweep) RecordKilled(index, status int) error {
 	})
 }
 
-// recordFailure records the end of a worker that could not record it. It leaves a task alone that has an
-// outcome, is worked on, or whose last sign of life is not the worker's own.
+// recordFailure records the end of a worker that could not record it. It leaves a task alone that
+// has an outcome, is running, or whose last heartbeat is not the worker's own.
 func (s *Sweep) recordFailure(index int, f Failure, own func(c *Claim, b Heartbeat, found bool) bool) error {
 	c, err := s.lockOpenTask(index)
 	if errors.Is(err, ErrBusy) || errors.Is(err, ErrDone) || errors.Is(err, ErrFailed) {
@@ -352,15 +351,15 @@ func killed(by syscall.Signal) Failure {
 	return Failure{Reason: ReasonKilled, ExitCode: 128 + int(by), Message: message}
 }
 
-// commit writes the marker that makes the task done.
+// commit writes the marker of a done task.
 func (c *Claim) commit(d Done) error {
 	d.Task, d.Attempt, d.Host, d.Time = c.Plan.taskHash(c.Index), c.beat.Attempt, c.beat.Host,
 		now().UTC()
 	return c.writeJSON(doneFile, d, true)
 }
 
-// ClearFailures lets all failed tasks be tried again; with fresh, from their first step. It leaves tasks
-// alone that another process works on.
+// ClearFailures makes all failed tasks pending again; with fresh, they start from their first step.
+// It leaves tasks alone that another process works on.
 func (s *Sweep) ClearFailures(fresh bool) error {
 	st, err := s.Status(nil)
 	if err != nil {
@@ -377,15 +376,15 @@ func (s *Sweep) ClearFailures(fresh bool) error {
 	return nil
 }
 
-// clearFailure removes the record of a failure, and with fresh the steps of the task. It leaves
-// alone a task that has not failed, and fails with ErrBusy for one in work.
+// clearFailure removes the record of a failure, and with fresh the training so far. It leaves a
+// task alone that has not failed, and fails with ErrBusy for a running one.
 func (s *Sweep) clearFailure(index int, fresh bool) (err error) {
 	c, err := s.lockTask(index)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Release()) }()
-	if t := c.outcome(index); t.State != StateFailed { // another process was faster, or nothing is known
+	if t := c.outcome(index); t.State != StateFailed { // another process was faster, or the state is unknown
 		return t.err
 	}
 	if fresh {
@@ -393,7 +392,7 @@ func (s *Sweep) clearFailure(index int, fresh bool) (err error) {
 			return err
 		}
 	}
-	// Without this the task would look lost.
+	// Without this the task would count as lost.
 	if b, found, _ := c.heartbeat(index); found {
 		b.Stopped = wasEnded
 		if err := c.writeJSON(beatFile, b, false); err != nil {

@@ -14,7 +14,7 @@ import (
 	"torchpe/train/runlog"
 )
 
-// The names in a sweep's directory, and in a task's.
+// The names in the directory of a sweep and of a task.
 const (
 	planFile     = "sweep.json"
 	planLock     = "sweep.lock"
@@ -27,16 +27,16 @@ const (
 	splitDir     = "split"
 	doneFile     = "done"
 	failedFile   = "failed.json"
-	resultFile   = "result.json" // of a run that has ended
+	resultFile   = "result.json" // of a finished run
 	tempSuffix   = atomicfile.TempSuffix
 	indexPattern = "%06d"
 )
 
-// lockFile is the name of a task's lock; tests give each of several hosts another.
+// lockFile is the name of a task's lock. Tests use another name for each host.
 var lockFile = "lock"
 
-// attemptFile returns the name of the file by which one worker alone, on whatever host, begins the
-// n-th attempt at a task. It stays.
+// attemptFile returns the name of the file of the n-th attempt at a task. Only one worker, on any
+// host, can create it. It is never removed.
 func attemptFile(n int) string { return fmt.Sprintf("attempt-%d.json", n) }
 
 // ErrNoSweep says that a directory has no plan.
@@ -49,7 +49,7 @@ type Sweep struct {
 	root atomicfile.Root
 }
 
-// Open opens the sweep in dir. It fails with ErrNoSweep where there is none.
+// Open opens the sweep in dir. It fails with ErrNoSweep if there is none.
 func Open(dir string) (*Sweep, error) {
 	s, err := openDir(dir)
 	if err != nil {
@@ -77,8 +77,8 @@ func openDir(dir string) (*Sweep, error) {
 	s := &Sweep{Dir: dir, root: root}
 	text, err := root.ReadFile(planFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		if s.exists(tasksDir) { // they would be taken for those of a new plan
-			err := fmt.Errorf("%s has the tasks of a sweep in %s, but no %s: put that back, or give "+
+		if s.exists(tasksDir) { // else they would count as those of a new plan
+			err := fmt.Errorf("%s has the tasks of a sweep in %s, but no %s: restore it, or give "+
 				"another directory", dir, tasksDir, planFile)
 			return nil, errors.Join(err, root.Close())
 		}
@@ -93,8 +93,8 @@ func openDir(dir string) (*Sweep, error) {
 	return s, nil
 }
 
-// Extend makes dir a sweep, or appends to the existing one, and opens it. change adds to the plan;
-// the plan is not written when change adds no task. Of two processes one waits for the other.
+// Extend makes dir a sweep, or appends to the existing one, and opens it. change adds to the plan; if it
+// adds no task, the plan is not written. If two processes call Extend, one waits for the other.
 func Extend(dir, name string, change func(*Plan) error) (*Sweep, error) {
 	if err := runlog.ValidateName(filepath.Base(filepath.Clean(dir))); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func Extend(dir, name string, change func(*Plan) error) (*Sweep, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer lock.Unlock() //nolint:errcheck // the process's end gives it up too
+	defer lock.Unlock() //nolint:errcheck // the end of the process releases it too
 	s, err := openDir(dir)
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func taskFile(index int, name string) string { return filepath.Join(taskDir(inde
 // Log returns the path of a task's log.
 func (s *Sweep) Log(index int) string { return filepath.Join(s.Dir, taskFile(index, logFile)) }
 
-// OpenLog opens a task's log to add to it.
+// OpenLog opens a task's log for appending.
 func (c *Claim) OpenLog() (*os.File, error) {
 	f, err := c.root.OpenFile(taskFile(c.Index, logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *Sweep) EnsembleDir(index int) string {
 // RunDir returns the directory of a finished run.
 func (s *Sweep) RunDir(name string) string { return filepath.Join(s.Dir, runsDir, name) }
 
-// Check returns an error where there is no task of that index.
+// Check returns an error if no task has this index.
 func (s *Sweep) Check(index int) error {
 	if n := len(s.Plan.Tasks); index < 0 || index >= n {
 		return fmt.Errorf("task %d: the sweep has %d tasks, from 0 to %d", index, n, n-1)
@@ -191,7 +191,7 @@ func (s *Sweep) Check(index int) error {
 	return nil
 }
 
-// Read reads a file of the sweep; the error matches fs.ErrNotExist where there is none.
+// Read reads a file of the sweep; the error matches fs.ErrNotExist if it does not exist.
 func (s *Sweep) Read(name string) ([]byte, error) {
 	text, err := s.root.ReadFile(name)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *Sweep) Read(name string) ([]byte, error) {
 	return text, nil
 }
 
-// List returns the names in a folder of the sweep; none where there is no such folder.
+// List returns the names in a folder of the sweep, or none if the folder does not exist.
 func (s *Sweep) List(folder string) ([]string, error) {
 	f, err := s.root.Open(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -213,7 +213,7 @@ func (s *Sweep) List(folder string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// Write replaces a file of the sweep in one step. A durable one is on disk when Write returns.
+// Write replaces a file of the sweep atomically. If durable, the file is on disk when Write returns.
 func (s *Sweep) Write(name string, text []byte, durable bool) error {
 	if err := atomicfile.WriteIn(s.root, name, text, durable); err != nil {
 		return s.fileError("write", name, err)
@@ -242,7 +242,7 @@ func (s *Sweep) exists(name string) bool {
 	return err == nil
 }
 
-// Cancel asks all workers, wherever they run, to save and stop. The next launch takes it back.
+// Cancel asks the workers on all hosts to save and stop. The next launch revokes it.
 func (s *Sweep) Cancel() error {
 	return s.Write(cancelFile, []byte(time.Now().UTC().Format(time.RFC3339)+"\n"), false)
 }
@@ -250,7 +250,7 @@ func (s *Sweep) Cancel() error {
 // Cancelled reports whether Cancel was called.
 func (s *Sweep) Cancelled() bool { return s.exists(cancelFile) }
 
-// Uncancel takes Cancel back. Where nothing was cancelled it writes nothing.
+// Uncancel revokes Cancel. It writes nothing if nothing was cancelled.
 func (s *Sweep) Uncancel() error {
 	if !s.Cancelled() {
 		return nil

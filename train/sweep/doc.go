@@ -1,5 +1,5 @@
-// Package sweep trains many configurations: it turns a grid over the flags of "torchpe train" into
-// a plan of tasks, runs the tasks in worker processes, and makes a run directory of each run.
+// Package sweep trains many configurations: it expands a grid over the flags of "torchpe train" into a plan
+// of tasks, runs the tasks in worker processes, and creates a run directory for each run.
 //
 //	DIR/sweep.json                the plan: hashed tasks, written once; more may be appended, none changes
 //	    tasks/000123/lock         held by the process that works on the task
@@ -9,10 +9,10 @@
 //	                 run/         the run directory of the task's ensemble, while it trains
 //	                 done         the task is complete; or
 //	                 failed.json  how it ended instead
-//	    runs/NAME/                finished runs, one a configuration and seed, as if trained alone
+//	    runs/NAME/                finished runs, one per configuration and seed, as if trained alone
 //	    cancel                    asks all workers to stop; removed by the next launch
 //
-// A task is an ensemble: runs that differ in seed, sigma, learning rate and weight decay alone.
+// A task is an ensemble: runs that differ only in seed, sigma, learning rate and weight decay.
 //
 // Invariants.
 //   - The states of tasks - done, failed, running, lost, pending - are read from folders alone.
@@ -23,7 +23,6 @@
 //   - A directory in runs/ is complete: it is built elsewhere and renamed.
 //   - The plan only grows; a task keeps its index, its members and the names of its runs.
 //
-// The package imports the run directory's format (runlog), the settings (config), wording, YAML and
-// file locks: it builds and tests without libtorch. The caller turns flags into configurations;
-// train.RunTask trains them.
+// The package imports the run directory's format (runlog), the settings (config), wording, YAML and file
+// locks: it needs no libtorch. The caller converts flags to configurations; train.RunTask trains them.
 package sweep

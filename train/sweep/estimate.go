@@ -11,8 +11,8 @@ import (
 	"torchpe/train/runlog"
 )
 
-// Estimate holds the runs, time and disk that a plan needs. Tasks that are done count in Runs,
-// Tasks and Done alone.
+// Estimate holds the runs, time and disk space that a plan needs. Done tasks count only in Runs,
+// Tasks and Done.
 type Estimate struct {
 	Runs    int     `json:"runs"`
 	Tasks   int     `json:"tasks"`
@@ -20,13 +20,13 @@ type Estimate struct {
 	Done    int     `json:"done_runs"`
 	Workers int     `json:"workers"`
 	Device  string  `json:"device,omitempty"`
-	Hours   float64 `json:"hours,omitempty"` // of what is not done, all workers together; 0 without calibration
+	Hours   float64 `json:"hours,omitempty"` // left, with all workers; 0 without calibration
 	DiskMB  float64 `json:"disk_mb"`
-	FreeMB  float64 `json:"free_disk_mb"` // -1 where the file system does not say
+	FreeMB  float64 `json:"free_disk_mb"` // -1 if the file system does not report it
 	Shapes  []Shape `json:"shapes"`
 
-	Steps       []int   `json:"steps_a_model,omitempty"` // the numbers of what is not done, in rising order
-	RecordHours float64 `json:"record_hours,omitempty"`  // the part of Hours that measurements take
+	Steps       []int   `json:"steps_a_model,omitempty"` // the numbers among tasks that are left, ascending
+	RecordHours float64 `json:"record_hours,omitempty"`  // the part of Hours for measurements
 }
 
 // Shape counts runs whose steps take about the same time.
@@ -36,7 +36,7 @@ type Shape struct {
 	Tasks   int     `json:"tasks"`
 	Largest int     `json:"largest_ensemble"`
 	StepMS  float64 `json:"step_ms_a_member,omitempty"`
-	Hours   float64 `json:"hours,omitempty"` // of one worker
+	Hours   float64 `json:"hours,omitempty"` // for one worker
 
 	tasks []int // indexes
 	timed int   // index of the task with the largest ensemble
@@ -47,10 +47,10 @@ type StepTime struct {
 	Device        string
 	MemberMS      float64 // divided by the members
 	StepsPerEpoch int
-	RecordMS      float64 // a measurement at a log interval, divided by the members
+	RecordMS      float64 // measurements at one log interval, divided by the members
 }
 
-// PlanIn returns the plan and the status of the sweep in dir; empty ones where there is no sweep.
+// PlanIn returns the plan and the status of the sweep in dir, empty ones if there is no sweep.
 func PlanIn(dir string) (*Plan, Status, error) {
 	s, err := Open(dir)
 	if errors.Is(err, ErrNoSweep) {
@@ -64,8 +64,8 @@ func PlanIn(dir string) (*Plan, Status, error) {
 	return s.Plan, st, err
 }
 
-// Estimate returns what is left of the plan, without times. The status may be older than the plan. Tasks
-// whose steps take about the same time, by their settings, make one shape.
+// Estimate returns what is left of the plan, without times. The status may be older than the plan.
+// Tasks whose settings imply about the same time per step share a shape.
 func (p *Plan) Estimate(st Status) (*Estimate, error) {
 	e := &Estimate{Runs: p.Runs(), Tasks: len(p.Tasks), New: p.Runs() - st.Runs, Done: st.DoneRuns}
 	untimed := config.Keys(func(s config.Setting) bool { return s.SameStepTime })
@@ -88,7 +88,7 @@ func (p *Plan) Estimate(st Status) (*Estimate, error) {
 	}
 	at := map[string]int{}
 	for i, t := range p.Tasks {
-		if i < len(st.Tasks) && st.Tasks[i].Done != nil { // others may have been planned after the status was read
+		if i < len(st.Tasks) && st.Tasks[i].Done != nil { // the plan may have grown after the status was read
 			continue
 		}
 		key := keys[t.Configuration]
@@ -108,8 +108,8 @@ func (p *Plan) Estimate(st Status) (*Estimate, error) {
 	return e, nil
 }
 
-// FreeMB returns the space that is free in a directory, which need not exist; -1 where the file
-// system does not say.
+// FreeMB returns the free space at a directory, which need not exist, or -1 if the file system does
+// not report it.
 func FreeMB(dir string) float64 {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -126,7 +126,7 @@ func FreeMB(dir string) float64 {
 	return float64(free) / (1 << 20)
 }
 
-// Calibrate times a step of each shape of a plan and fills in the hours, of all workers together.
+// Calibrate measures the time of a step for each shape of a plan and fills in the hours, with all workers.
 func (e *Estimate) Calibrate(p *Plan, timeStep func(c config.Config, example string) (StepTime, error)) error {
 	hours, records, tasks := 0.0, 0.0, 0
 	for i := range e.Shapes {

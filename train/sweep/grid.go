@@ -19,25 +19,25 @@ type Spec struct {
 // Part is a grid over flags of "torchpe train".
 type Part struct {
 	Name string
-	// Axes are crossed, the first varying slowest. An axis of one value is a setting.
-	// Without an axis of seeds or members there is one seed.
+	// Axes are crossed; the first varies slowest. An axis with one value is a setting. Without an
+	// axis of seeds or members there is one seed.
 	Axes []Axis
 	// Zip names groups of axes that advance together; each group is crossed as one axis.
 	Zip [][]string
 }
 
-// Axis is a flag, without dashes, and its values as the command line has them.
+// Axis is a flag, without dashes, and its values as on the command line.
 type Axis struct {
 	Flag   string
 	Values []string
 }
 
-// find returns the place of a flag's axis; -1 for none.
+// find returns the index of a flag's axis, or -1.
 func find(axes []Axis, flag string) int {
 	return slices.IndexFunc(axes, func(a Axis) bool { return a.Flag == flag })
 }
 
-// Setting is a flag with a value. A value of several lines is a flag given several times.
+// Setting is a flag with a value. Several lines in a value stand for a flag given several times.
 type Setting struct{ Flag, Value string }
 
 // Point is one configuration of a part, for all of its seeds.
@@ -58,7 +58,7 @@ func (p Point) Args() []string {
 	return args
 }
 
-// String returns the point for messages: what tells it from others of its part.
+// String describes the point for messages: the settings in which it differs from others of its part.
 func (p Point) String() string {
 	own := p
 	if p.varies != nil {
@@ -72,7 +72,7 @@ func (p Point) String() string {
 	return text
 }
 
-// maxPoints is a limit against typing errors.
+// maxPoints guards against typing errors.
 const maxPoints = 1_000_000
 
 // Points expands all parts, in their order.
@@ -127,7 +127,7 @@ func (p Part) point(dimensions [][]Axis, i, total int) Point {
 	return point
 }
 
-// dimensions groups the axes that advance together, each group where its first axis stands.
+// dimensions groups the axes that advance together, each group in the place of its first axis.
 func (p Part) dimensions() ([][]Axis, error) {
 	group := map[string]int{}
 	for i, names := range p.Zip {
@@ -156,7 +156,7 @@ func (p Part) dimensions() ([][]Axis, error) {
 			if first := out[i][0]; len(first.Values) != len(a.Values) {
 				hint := ""
 				if first.Flag == "seeds" || a.Flag == "seeds" {
-					hint = "; a list of seeds is one value, the members of each configuration"
+					hint = "; a list of seeds is one value: the members of each configuration"
 				}
 				return nil, fmt.Errorf("zip: %s has %s and %s %d: they advance together%s",
 					first.Flag, wording.Count(len(first.Values), "value"), a.Flag, len(a.Values), hint)
@@ -177,7 +177,7 @@ func (p Part) dimensions() ([][]Axis, error) {
 	return out, nil
 }
 
-// distinct refuses equal values of an axis, or of axes that advance together in all of them.
+// distinct refuses equal values of an axis, or equal combinations of axes that advance together.
 func distinct(axes []Axis) error {
 	seen := map[string]bool{}
 	for i, shown := range axes[0].Values {
@@ -196,23 +196,23 @@ func distinct(axes []Axis) error {
 	return nil
 }
 
-// seedFlags are the flags of axes that give the seeds of a part. seed is that of a grid in a file.
+// seedFlags are the flags of axes that give the seeds of a part; seed may occur in the grid of a file.
 var seedFlags = []string{"seeds", "members", "seed"}
 
-// canonical returns a text that is equal for equal values: 0.5 for .50.
+// canonical returns the same text for equal values: 0.5 for .50.
 func canonical(value string) string {
 	x, err := strconv.ParseFloat(value, 64)
 	switch {
 	case err != nil:
 		return value
 	case x == 0:
-		return "0" // -0, too
+		return "0" // also for -0
 	}
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-// Set returns the sweep with other values of flags in every part, as a command line overrides a preset.
-// Values of seed, seeds and members replace a part's seeds.
+// Set returns the sweep with other values of flags in every part, as when a command line overrides
+// a preset. Values of seed, seeds and members replace a part's seeds.
 func (s Spec) Set(axes []Axis) Spec {
 	out := Spec{Name: s.Name, Parts: slices.Clone(s.Parts)}
 	for i := range out.Parts {
@@ -234,8 +234,8 @@ func (s Spec) Set(axes []Axis) Spec {
 	return out
 }
 
-// ParseValues reads the values of an axis as a flag has them: values separated by commas, each a
-// value or a range from:to:step.
+// ParseValues reads the values of an axis from a flag: a list, separated by commas, of values and
+// ranges from:to:step.
 func ParseValues(text string) ([]string, error) {
 	var out []string
 	for _, part := range strings.Split(text, ",") {
@@ -252,7 +252,8 @@ func ParseValues(text string) ([]string, error) {
 	return out, nil
 }
 
-// ParseSeeds reads the seeds of "torchpe train --seeds", each once, and returns them without ranges.
+// ParseSeeds reads the seeds of "torchpe train --seeds", which must differ, and returns them with
+// ranges expanded.
 func ParseSeeds(text string) (string, error) {
 	seeds, err := config.ParseSeeds(text)
 	if text = strings.TrimSpace(text); err != nil || text == "paper" {
@@ -268,12 +269,11 @@ func ParseSeeds(text string) (string, error) {
 	return strings.Join(out, ","), nil
 }
 
-// Resolver turns arguments of "torchpe train" into a configuration as in config.json, and notes for
-// the user.
+// Resolver converts arguments of "torchpe train" to the text of config.json, and returns notes for the user.
 type Resolver func(args []string) (text []byte, notes []string, err error)
 
-// Resolve returns the configuration of each point, nil for those that are Invalid, and all notes, each
-// once. The error is nil or of type *Invalid.
+// Resolve returns the configuration of each point, nil for those in the Invalid error, and all
+// distinct notes. The error is nil or of type *Invalid.
 func Resolve(points []Point, resolve Resolver) (configs [][]byte, notes []string, err error) {
 	invalid := Invalid{of: len(points)}
 	configs = make([][]byte, len(points))
@@ -293,14 +293,14 @@ func Resolve(points []Point, resolve Resolver) (configs [][]byte, notes []string
 	return configs, notes, invalid.Err()
 }
 
-// Invalid holds the points of which no model can be trained, by what is wrong with them.
+// Invalid holds the points that cannot be trained, grouped by reason.
 type Invalid struct {
-	of      int // the number of all points, where it is known
+	of      int // the number of all points, if known
 	reasons []string
 	points  map[string][]Point
 }
 
-// Add adds a point with what is wrong with it.
+// Add adds a point with its reason.
 func (v *Invalid) Add(p Point, reason error) {
 	text := reason.Error()
 	if v.points == nil {
@@ -312,7 +312,7 @@ func (v *Invalid) Add(p Point, reason error) {
 	v.points[text] = append(v.points[text], p)
 }
 
-// Err returns the points as an error, nil where there are none.
+// Err returns the points as an error, or nil if there are none.
 func (v *Invalid) Err() error {
 	if v.reasons == nil {
 		return nil
@@ -320,8 +320,8 @@ func (v *Invalid) Err() error {
 	return v
 }
 
-// Lines returns a line for each reason, with its first point and the number of the others. What is wrong
-// with all points stands alone.
+// Lines returns one line per reason, with its first point and the number of other points. A reason
+// that holds for all points stands without a point.
 func (v *Invalid) Lines() (lines []string) {
 	for _, reason := range v.reasons {
 		n := len(v.points[reason])
@@ -337,7 +337,7 @@ func (v *Invalid) Lines() (lines []string) {
 	return lines
 }
 
-// Error has the first ten lines.
+// Error returns the first ten lines.
 func (v *Invalid) Error() string {
 	const most = 10
 	lines := v.Lines()

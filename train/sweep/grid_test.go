@@ -143,9 +143,9 @@ func TestParseSeeds(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"1,1": "1 is given twice", "1:3,2": "2 is given twice", "": "no seed", "1.5": "no seed",
-		"-1": "no seed", "a": "no seed", "paper,1": "no seed", "1:2:0": "does not move",
-		"4:1": "leads away", "1:x": "no number", "1:100000": "more than",
+		"1,1": "1 is given twice", "1:3,2": "2 is given twice", "": "is not a seed", "1.5": "is not a seed",
+		"-1": "is not a seed", "a": "is not a seed", "paper,1": "is not a seed", "1:2:0": "does not change",
+		"4:1": "leads away", "1:x": "is not a number", "1:100000": "more than",
 	} {
 		expect.Error(t, expect.ErrorOf(ParseSeeds(text)), want)
 	}

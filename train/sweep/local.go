@@ -16,29 +16,29 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Launcher gets tasks of a sweep worked on.
+// Launcher starts work on the tasks of a sweep.
 type Launcher interface {
-	// Launch works on the tasks that are neither done nor failed, or hands them to a queue, and
-	// returns when it has nothing left to do, or ctx has ended. The outcomes of tasks are in their
-	// folders: an error is of the launcher itself.
+	// Launch works on the tasks that are neither done nor failed, or submits them to a queue, and
+	// returns when nothing is left to do or ctx has ended. The outcomes of tasks are in their
+	// folders: an error is one of the launcher itself.
 	Launch(ctx context.Context, s *Sweep) error
 }
 
 // Local is the Launcher of this machine: worker processes, each on one task at a time.
 type Local struct {
 	Workers int
-	// Command returns the process that claims a task and ends with it done, failed or stopped, such
-	// as that of TaskCommand. worker counts from 0 to Workers-1.
+	// Command returns the process that claims a task and ends when it is done, failed or stopped,
+	// such as TaskCommand.Command. worker counts from 0 to Workers-1.
 	Command func(ctx context.Context, index, worker int) *exec.Cmd
-	// TakeLost says that silent workers of other hosts are dead.
+	// TakeLost declares silent workers on other hosts dead.
 	TakeLost bool
-	// FailFast ends the work after the first task that fails, which is then Launch's error.
+	// FailFast ends the work after the first failed task. Launch then returns that as its error.
 	FailFast bool
-	// Ended, which may be nil, is called with the state of each task that a worker is done with, or
-	// that is left alone, by one goroutine at a time.
+	// Ended, which may be nil, is called with the state of each task that a worker has finished
+	// with or that is left alone, by one goroutine at a time.
 	Ended func(TaskStatus)
-	// Said, which may be nil, is called with what running tasks say: every few seconds the newest line of
-	// each one's log, where it is another than before; never at the same time as Ended.
+	// Said, which may be nil, is called every few seconds with the last line of each running task's
+	// log if it has changed; never at the same time as Ended.
 	Said func(line string)
 }
 
@@ -50,11 +50,11 @@ type TaskCommand struct {
 	Dir       string // of the sweep
 	Threads   int
 	BreakLock bool
-	GPUs      []string // as VisibleGPUs names them: each worker sees one, in turn; nil = the CPU
+	GPUs      []string // names from VisibleGPUs, assigned to workers in turn, one each; nil = the CPU
 }
 
-// Command returns the command of a worker on a task. The process has a group of its own, so that
-// Ctrl-C reaches it through the launcher alone, once.
+// Command returns the command of a worker on a task. The process has its own process group, so that
+// Ctrl-C reaches it only through the launcher, once.
 func (c TaskCommand) Command(ctx context.Context, index, worker int) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.Program, "sweep", "run-task", "--index", strconv.Itoa(index),
 		"--threads", strconv.Itoa(c.Threads))
@@ -71,17 +71,17 @@ func (c TaskCommand) Command(ctx context.Context, index, worker int) *exec.Cmd {
 }
 
 const (
-	pollEvery = 300 * time.Millisecond // for tasks that others work on
+	pollEvery = 300 * time.Millisecond // for tasks that other processes work on
 	saidEvery = 3 * time.Second
-	tailBytes = 4 << 10 // of what a worker said before it had a log
+	tailBytes = 4 << 10 // of a worker's output before it opened its log
 )
 
 // Launch works through the tasks. It waits for tasks that other processes work on, and takes them
-// when those die. When ctx ends it stops the workers, which save, and waits for them.
+// over if these die. When ctx ends it stops the workers, which save, and waits for them.
 func (l Local) Launch(ctx context.Context, s *Sweep) error {
-	open := make(chan int, len(s.Plan.Tasks)) // each task is in it once, or taken by a worker
+	open := make(chan int, len(s.Plan.Tasks)) // each task is in the channel once, or with a worker
 	for i := range s.Plan.Tasks {
-		// a worker died as it cleaned up
+		// A worker died while it cleaned up.
 		if s.exists(taskFile(i, ensembleDir)) && s.outcome(i).Done != nil {
 			(&Claim{Sweep: s, Index: i}).cleanUp()
 		}
@@ -153,8 +153,8 @@ func (l Local) listen(s *Sweep, done <-chan struct{}, reporting *sync.Mutex) {
 	}
 }
 
-// work has a worker train a task that is open, and reports what became of it. Another process may work
-// on the task: then it is to be looked at again.
+// work lets a worker train an open task and reports the outcome. If another process works on the
+// task, again is true: check the task later.
 func (l Local) work(ctx context.Context, s *Sweep, index, worker int,
 	report func(TaskStatus)) (again bool, err error) {
 	t := s.Task(index)
@@ -183,9 +183,9 @@ func (l Local) work(ctx context.Context, s *Sweep, index, worker int,
 // run starts a worker process on a task, waits for it, and returns the state of the task.
 func (l Local) run(ctx context.Context, s *Sweep, index, worker int) (TaskStatus, error) {
 	cmd := l.Command(ctx, index, worker)
-	var output bytes.Buffer // before it has a log
+	var output bytes.Buffer // until it opens its log
 	cmd.Stdout, cmd.Stderr = &output, &output
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // a shell's background jobs ignore SIGINT
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // shells' background jobs ignore INT
 	oomBefore := oomKills()
 	if err := cmd.Start(); err != nil && ctx.Err() == nil {
 		return TaskStatus{}, fmt.Errorf("start a worker: %w", err)
@@ -207,10 +207,10 @@ func (l Local) run(ctx context.Context, s *Sweep, index, worker int) (TaskStatus
 	return s.Task(index), nil
 }
 
-// workerFailure describes the end of a worker that recorded none itself. oom says that the system
-// killed a process for lack of memory meanwhile.
+// workerFailure describes the end of a worker that recorded none. oom says that the system killed a
+// process meanwhile because memory ran out.
 func workerFailure(err error, output string, oom bool) Failure {
-	f := Failure{Reason: ReasonError, Message: "the worker ended without a word"}
+	f := Failure{Reason: ReasonError, Message: "the worker ended without a message"}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		f.ExitCode = exit.ExitCode()
@@ -219,8 +219,8 @@ func workerFailure(err error, output string, oom bool) Failure {
 			f = killed(status.Signal())
 			if status.Signal() == syscall.SIGKILL && oom {
 				f.Reason = ReasonOOM
-				f.Message = "the system killed the worker as its memory ran out: fewer --workers, or a smaller " +
-					"--pack with another --out"
+				f.Message = "the system killed the worker because memory ran out: give fewer --workers, " +
+					"or a smaller --pack with another --out"
 			}
 		}
 	}
@@ -230,7 +230,7 @@ func workerFailure(err error, output string, oom bool) Failure {
 	return f
 }
 
-// oomKills counts the processes that Linux has killed for lack of memory; 0 where unknown.
+// oomKills returns the number of processes that Linux has killed because memory ran out; 0 if unknown.
 func oomKills() int {
 	text, _ := os.ReadFile("/proc/vmstat")
 	_, after, _ := strings.Cut(string(text), "\noom_kill ")

@@ -81,7 +81,7 @@ func TestMarkersOfAnotherPlan(t *testing.T) {
 	put(t, s, taskFile(0, failedFile), `{"task":"0123","reason":"oom","attempt":2}`)
 	expect.NoError(t, os.Remove(filepath.Join(s.Dir, taskFile(0, doneFile))))
 	if task := s.Task(0); task.State != StatePending ||
-		!strings.Contains(task.Note, "failed.json is of another plan") {
+		!strings.Contains(task.Note, "failed.json belongs to another plan") {
 		t.Errorf("%+v", task)
 	}
 }
@@ -175,7 +175,7 @@ func TestDied(t *testing.T) {
 	expect.NoError(t, s.RecordKilled(0, 137))
 	// 137 is 128 and SIGKILL, 9.
 	if f := s.Task(0).Failure; f == nil || f.Reason != ReasonKilled || f.ExitCode != 137 ||
-		!strings.Contains(f.Message, "signal 9 (killed), likely as the memory") || f.Attempt != 2 {
+		!strings.Contains(f.Message, "signal 9 (killed), probably because its job") || f.Attempt != 2 {
 		t.Errorf("%+v", f)
 	}
 	if err := s.RecordKilled(0, 139); err != nil || s.Task(0).Failure.ExitCode != 137 {
@@ -225,7 +225,7 @@ func TestLostWords(t *testing.T) {
 		said = append(said, x.Message)
 	}
 	host := expect.Must(os.Hostname())
-	want := []string{"died before its first step; torchpe sweep resume " + s.Dir + " goes on",
+	want := []string{"died before its first step; torchpe sweep resume " + s.Dir + " continues",
 		"died at step 3 of 9; torchpe sweep retry --lost " + s.Dir + " takes it over"}
 	if len(said) != 2 || !strings.Contains(said[0], host) ||
 		!slices.Equal([]string{said[0][strings.Index(said[0], "died"):],

@@ -13,8 +13,8 @@ import (
 	"torchpe/train/runlog"
 )
 
-// unnamed lists the keys that are not among the settings of a run's name: task, PE and seeds have places
-// of their own, and the others change no model.
+// unnamed lists the keys that names of runs leave out: task, PE and seeds have their own places in
+// a name, and the others do not change the model.
 var unnamed = append([]string{"task", "pe", membersKey, "schema"},
 	config.KeysWith(config.Measures, config.Nothing)...)
 
@@ -23,10 +23,10 @@ type nameParts struct {
 	task, pe string
 	sigma    *float64
 	seed     uint64
-	settings map[string]string // JSON by key, as runlog.Object.Flat; lr and weight_decay of the member among them
+	settings map[string]string // JSON by key, as in runlog.Object.Flat, with the member's lr and weight_decay
 }
 
-// namePartsOf returns the parts of a run whose base has these settings.
+// namePartsOf returns the name parts of a run whose base has these settings.
 func namePartsOf(r run, base map[string]string) (nameParts, error) {
 	var member config.Member
 	if err := json.Unmarshal(r.member, &member); err != nil {
@@ -42,7 +42,7 @@ func namePartsOf(r run, base map[string]string) (nameParts, error) {
 		seed: member.Seed, settings: settings}, nil
 }
 
-// textOf returns a value of JSON as text: a string without its quotes.
+// textOf returns a JSON value as text, a string without its quotes.
 func textOf(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) == nil {
@@ -51,9 +51,9 @@ func textOf(value json.RawMessage) string {
 	return string(value)
 }
 
-// name returns the names of runs[first:]; earlier runs have theirs. A name has PE, sigma and seed, and
-// every other setting that differs between runs of the task (for options of a scheme: of the task and
-// scheme). It leaves out a value that more than half of these runs have.
+// name returns the names of runs[first:]; earlier runs already have theirs. A name has PE, sigma
+// and seed, and every other setting that differs between runs of the task (options of a scheme:
+// between runs of the task and scheme). It omits a value that more than half of these runs share.
 func (p *Plan) name(runs []run, first int) ([]string, error) {
 	all := make([]nameParts, len(runs))
 	bases := map[string]map[string]string{}
@@ -93,14 +93,14 @@ func (p *Plan) name(runs []run, first int) ([]string, error) {
 	return out, nil
 }
 
-// longestName bounds a name without its hash.
+// longestName is the largest length of a name without its hash.
 const longestName = 110
 
 // setting is a key within a scope.
 type setting struct{ scope, key string }
 
-// differing returns the settings in which runs differ, with the usual value, which names leave out:
-// that of more than half of the runs, or noUsual.
+// differing returns the settings in which runs differ, each with the value that names omit: the
+// value that more than half of the runs share, or noUsual.
 func differing(all []nameParts) map[setting]string {
 	values := map[setting]map[string]int{}
 	count := map[string]int{}
@@ -117,7 +117,7 @@ func differing(all []nameParts) map[setting]string {
 	}
 	out := map[setting]string{}
 	for at, by := range values {
-		some, usual := 0, noUsual // runs that have the setting at all
+		some, usual := 0, noUsual // runs that have the setting
 		for v, n := range by {
 			some += n
 			if 2*n > count[at.scope] {
@@ -136,15 +136,15 @@ func differing(all []nameParts) map[setting]string {
 	return out
 }
 
-// noUsual equals no value of a setting: values are JSON without white space, or text of one line.
+// noUsual differs from all values of settings: values are JSON without white space, or text of one line.
 const noUsual = "\n"
 
 var taskSetting = setting{"", "task"}
 
 const optionsPrefix = "pe_options."
 
-// scope returns a key shared by the runs among which a setting is compared: the task, and for options of a
-// scheme also the scheme.
+// scope identifies the runs among which a setting is compared: those of the task, and for options
+// of a scheme those of the task and scheme.
 func (f nameParts) scope(key string) string {
 	if strings.HasPrefix(key, optionsPrefix) {
 		return f.task + "/" + f.pe
@@ -167,8 +167,8 @@ func (f nameParts) name(differ map[setting]string) string {
 	return strings.Join(append(parts, fmt.Sprintf("seed=%d", f.seed)), "_")
 }
 
-// clean makes a value part of a name: characters other than letters, digits, dots and dashes become
-// dashes, and a long value becomes a hash.
+// clean converts a value to a part of a name: it replaces characters other than letters, digits,
+// dots and dashes by dashes, and a long value by a hash.
 func clean(text string) string {
 	const longest = 24
 	if len(text) > longest {

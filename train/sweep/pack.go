@@ -12,25 +12,27 @@ import (
 	"torchpe/train/config"
 )
 
-// Packing says how many configurations train together as one ensemble.
+// Packing says how many runs train together as one ensemble.
 type Packing struct {
-	Members int     // a task at most; 0 = by the machine
-	Machine Machine // where Members is 0
+	Members int     // largest number per task; 0 = by the machine
+	Machine Machine // used if Members is 0
 }
 
-// Limits of packing where no number of members was asked for.
+// Limits of packing if no number of members was given.
 const (
-	// mostOnCPU bounds an ensemble on a CPU: more members take no less time each, and lose more
-	// steps when they are stopped.
+	// mostOnCPU is the largest ensemble on a CPU: more members save no time per member, and lose
+	// more steps when they are stopped.
 	mostOnCPU = 16
 	mostOnGPU = 1024
-	// tasksPerWorker keeps all workers busy to the end of a sweep on a CPU.
+	// tasksPerWorker is the number of tasks per worker that keeps all workers busy to the end of a
+	// sweep on a CPU.
 	tasksPerWorker = 4
-	// usable is the share of the free memory that packing counts on.
+	// usable is the share of the free memory that packing uses.
 	usable = 0.7
 )
 
-// most returns how many members a task of a configuration has at most, of a number of runs in all.
+// most returns the largest number of members of a task of a configuration; runs is the number of
+// runs in all.
 func (p Packing) most(text json.RawMessage, runs int) (int, error) {
 	if p.Members > 0 {
 		return p.Members, nil
@@ -40,7 +42,7 @@ func (p Packing) most(text json.RawMessage, runs int) (int, error) {
 		return 0, err
 	}
 	m := p.Machine
-	if c.Until != "" && !m.GPU { // members that have stopped still take their share of a step
+	if c.Until != "" && !m.GPU { // stopped members still take their share of a step
 		return 1, nil
 	}
 	workers := max(1, m.Workers)
@@ -57,11 +59,11 @@ func (p Packing) most(text json.RawMessage, runs int) (int, error) {
 // memberSize holds the estimated resources of one member of a configuration.
 type memberSize struct {
 	Parameters float64
-	MemberMB   float64 // in training
+	MemberMB   float64 // during training
 	DiskMB     float64 // of its finished run
 }
 
-// sizeOf estimates the size of a member of a configuration.
+// sizeOf estimates the size of one member of a configuration.
 func sizeOf(c config.Config) memberSize {
 	tokens, _ := c.Tokens()
 	bytes := 4.0
@@ -77,16 +79,16 @@ func sizeOf(c config.Config) memberSize {
 	attention := layers * float64(c.Heads) * n * n
 	activations := float64(c.Batch) * (layers*n*d*(12+4*ff) + 2*attention)
 	const mb = 1 << 20
-	// Gradients and the last checkpoint's copy are in device memory, too.
+	// Gradients and the copy for the last checkpoint are in device memory, too.
 	s.MemberMB = math.Max(0.01, bytes*((2*states+1)*s.Parameters+activations)/mb)
 	s.DiskMB = (bytes*states*s.Parameters + 4*(float64(c.Facts().KeptExamples)*attention+layers*n*d)) / mb
 	return s
 }
 
-// Machine describes where tasks run.
+// Machine describes the machine on which tasks run.
 type Machine struct {
-	Workers  int     // processes at a time
-	WorkerMB float64 // memory of each, of its GPU or of the computer; 0 = not known
+	Workers  int     // concurrent processes
+	WorkerMB float64 // memory for each, on its GPU or the computer; 0 = unknown
 	GPU      bool
 }
 
@@ -94,12 +96,12 @@ type Machine struct {
 type Hardware struct {
 	CPUs     int
 	MemoryMB float64   // free
-	GPUsMB   []float64 // memory of each GPU: the free part where that is known, or all of it
+	GPUsMB   []float64 // memory of each GPU: the free part if known, else all
 }
 
-// Machine returns the machine that trains configurations with a number of workers; with 0 there is
-// one a GPU, or one a CPU where no configuration runs on a GPU. Workers share the memory of a GPU,
-// which counts as the smallest one.
+// Machine returns the machine that trains configurations with this number of workers. 0 means one
+// worker per GPU, or one per CPU if no configuration runs on a GPU. Workers share the memory of a
+// GPU; the smallest GPU counts.
 func (h Hardware) Machine(configs [][]byte, workers int) (Machine, error) {
 	for _, text := range configs {
 		c, err := readConfig(text)
@@ -116,7 +118,7 @@ func (h Hardware) Machine(configs [][]byte, workers int) (Machine, error) {
 	return Machine{Workers: workers, WorkerMB: h.MemoryMB / float64(max(1, workers))}, nil
 }
 
-// readConfig reads a configuration of a plan, which may have no members.
+// readConfig reads a configuration of a plan, which may lack members.
 func readConfig(text []byte) (c config.Config, err error) {
 	if err = json.Unmarshal(text, &c); err != nil {
 		err = fmt.Errorf("configuration: %w", err)
@@ -124,10 +126,10 @@ func readConfig(text []byte) (c config.Config, err error) {
 	return c, err
 }
 
-// cudaDevices is the environment variable that lists the GPUs that a process sees.
+// cudaDevices is the environment variable that lists the GPUs visible to a process.
 const cudaDevices = "CUDA_VISIBLE_DEVICES"
 
-// VisibleGPUs returns the names by which CUDA_VISIBLE_DEVICES chooses each of n GPUs.
+// VisibleGPUs returns the names with which CUDA_VISIBLE_DEVICES selects each of n GPUs.
 func VisibleGPUs(n int) []string {
 	if text, given := os.LookupEnv(cudaDevices); given {
 		if names := strings.Split(text, ","); len(names) >= n {

@@ -76,7 +76,7 @@ func TestPlanIn(t *testing.T) {
 
 // A task that a worker never claimed has saved nothing.
 func TestEndingOfPending(t *testing.T) {
-	for want, beat := range map[string]*Heartbeat{"a: not begun\n": nil, "a: stopped, saved\n": {Attempt: 1}} {
+	for want, beat := range map[string]*Heartbeat{"a: not started\n": nil, "a: stopped, saved\n": {Attempt: 1}} {
 		var said strings.Builder
 		NewProgress(&said, Status{}).Ended(TaskStatus{State: StatePending, Runs: []string{"a"}, Heartbeat: beat})
 		if !strings.HasSuffix(said.String(), want) {

@@ -13,15 +13,15 @@ import (
 	"torchpe/train/runlog"
 )
 
-// schema is the version of sweep.json that this program writes; it reads older ones.
+// schema is the version of sweep.json that this program writes; it also reads older ones.
 const schema = 1
 
 // Plan is the content of sweep.json.
 type Plan struct {
 	Schema int    `json:"schema"`
 	Name   string `json:"name"`
-	// Generations are the additions to the plan. The hash of each covers the one before and its own
-	// addition, so that the last covers all.
+	// Generations are the additions to the plan. The hash of each covers its own addition and the
+	// hash before, so that the last one covers everything.
 	Generations    []Generation      `json:"generations"`
 	Configurations []json.RawMessage `json:"configurations"` // resolved, without members
 	Tasks          []Task            `json:"tasks"`
@@ -33,50 +33,50 @@ type Generation struct {
 	Configurations int       `json:"configurations"` // likewise
 	SHA256         string    `json:"sha256"`
 	Command        []string  `json:"command,omitempty"`
-	Created        time.Time `json:"created"` // for people; nothing is decided by it
+	Created        time.Time `json:"created"` // only informative
 }
 
-// Task is one ensemble to train. Its index is its place in the plan.
+// Task is one ensemble to train. Its index is its position in the plan.
 type Task struct {
-	Configuration int               `json:"configuration"` // place in Plan.Configurations
+	Configuration int               `json:"configuration"` // index in Plan.Configurations
 	Members       []json.RawMessage `json:"members"`       // as in config.json
-	Runs          []string          `json:"runs"`          // names in runs/, one a member
+	Runs          []string          `json:"runs"`          // names in runs/, one per member
 }
 
-// Added counts the runs of a call of Add.
+// Added counts the runs of one call of Add.
 type Added struct {
-	New       int // runs that were added
-	Known     int // runs that the plan had already
-	Identical int // runs that came out the same as another one asked for: sigma where the scheme has none
-	Tasks     int // that were added
+	New       int // added runs
+	Known     int // runs that were already in the plan
+	Identical int // runs equal to another requested one, such as several sigmas for a scheme without sigma
+	Tasks     int // added tasks
 }
 
 const membersKey = "members"
 
 // run is one configuration with one member.
 type run struct {
-	base   runlog.Object // with no members
+	base   runlog.Object // without members
 	member json.RawMessage
 }
 
-// incidental lists the keys of the settings in which runs may differ and be the same run.
+// incidental lists the keys of the settings that do not distinguish runs.
 var incidental = config.KeysWith(config.Nothing)
 
-// identity returns a text that is equal for equal runs: the settings that change anything but where
-// and how fast they are made. log_every is among them, as it changes which records there are.
+// identity returns the same text for equal runs: all settings except those of device and speed. It
+// includes log_every, which determines the records.
 func (r run) identity() string {
 	return string(r.base.Without(incidental...).Text()) + string(r.member)
 }
 
 func (r run) equal(other run) bool { return r.identity() == other.identity() }
 
-// config returns the configuration of the run, as config.json holds it.
+// config returns the text of the run's config.json.
 func (r run) config() json.RawMessage {
 	return r.base.With(membersKey, slices.Concat([]byte("["), r.member, []byte("]"))).Text()
 }
 
 func runsOf(resolved []byte) ([]run, error) {
-	text, err := json.Marshal(json.RawMessage(resolved)) // escaped as it comes back from the file
+	text, err := json.Marshal(json.RawMessage(resolved)) // escaped as when read back from the file
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
@@ -96,8 +96,8 @@ func runsOf(resolved []byte) ([]run, error) {
 	return out, nil
 }
 
-// Add appends the runs of configurations that the plan lacks, packed into tasks. Tasks of the plan
-// keep their places.
+// Add appends those runs of the configurations that the plan lacks, packed into tasks. Existing
+// tasks keep their indexes.
 func (p *Plan) Add(configs [][]byte, packing Packing, command []string) (Added, error) {
 	var added Added
 	known := map[string]bool{}
@@ -148,7 +148,7 @@ func (p *Plan) Add(configs [][]byte, packing Packing, command []string) (Added, 
 }
 
 func (p *Plan) pack(runs []run, names []string, packing Packing) error {
-	place := map[string]int{} // of a base in p.Configurations
+	place := map[string]int{} // index of a base in p.Configurations
 	for i, c := range p.Configurations {
 		place[string(c)] = i
 	}
@@ -186,7 +186,7 @@ func (p *Plan) pack(runs []run, names []string, packing Packing) error {
 	return nil
 }
 
-// seal adds a generation of the tasks and configurations that follow the last.
+// seal adds a generation for the tasks and configurations after the last generation.
 func (p *Plan) seal(command []string) error {
 	g := Generation{
 		Tasks: len(p.Tasks), Configurations: len(p.Configurations), Command: command,
@@ -210,7 +210,7 @@ func (p *Plan) last() Generation {
 // Hash returns the SHA-256 over the whole plan.
 func (p *Plan) Hash() string { return p.last().SHA256 }
 
-// Runs counts the runs of all tasks.
+// Runs returns the number of runs of all tasks.
 func (p *Plan) Runs() (n int) {
 	for _, t := range p.Tasks {
 		n += len(t.Runs)
@@ -218,7 +218,7 @@ func (p *Plan) Runs() (n int) {
 	return n
 }
 
-// digest returns the hash of a generation after another one.
+// digest returns the hash of a generation that follows another one.
 func (p *Plan) digest(before, g Generation) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "torchpe sweep %d\n%q\n%s\n", schema, p.Name, before.SHA256)
@@ -245,7 +245,7 @@ func (p *Plan) runs(index int) ([]run, error) {
 	return runs, err
 }
 
-// configText returns the configuration of a task, as config.json holds it.
+// configText returns the configuration of a task as the text of config.json.
 func (p *Plan) configText(index int) (json.RawMessage, error) {
 	t := p.Tasks[index]
 	base, err := runlog.ParseObject(p.Configurations[t.Configuration])
@@ -265,7 +265,7 @@ func (p *Plan) TaskConfig(index int) (config.Config, error) {
 	return config.Parse(text)
 }
 
-// encode returns the text of sweep.json, a configuration and a task a line.
+// encode returns the text of sweep.json, with one configuration or task per line.
 func (p *Plan) encode() ([]byte, error) {
 	generations, err := json.Marshal(p.Generations)
 	if err != nil {
@@ -293,7 +293,7 @@ func (p *Plan) encode() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// lineEnd ends the line before the i-th of a list.
+// lineEnd ends the line before the i-th element of a list.
 func lineEnd(i int) string {
 	if i == 0 {
 		return ""
@@ -309,7 +309,7 @@ func decode(text []byte) (*Plan, error) {
 		return nil, err
 	}
 	if head.Schema < 1 || head.Schema > schema {
-		return nil, fmt.Errorf("schema %d: written by a newer torchpe; this one reads up to %d",
+		return nil, fmt.Errorf("schema %d: written by a newer torchpe; this version reads up to %d",
 			head.Schema, schema)
 	}
 	var p Plan
@@ -319,28 +319,28 @@ func decode(text []byte) (*Plan, error) {
 	return &p, p.check()
 }
 
-// check returns an error where a plan that was read is not as it was written.
+// check returns an error if a plan differs from what was written.
 func (p *Plan) check() error {
 	var before Generation
 	for i, g := range p.Generations {
 		if g.Tasks < before.Tasks || g.Tasks > len(p.Tasks) ||
 			g.Configurations < before.Configurations || g.Configurations > len(p.Configurations) {
-			return fmt.Errorf("generation %d: %d tasks and %d configurations do not follow from "+
-				"what is there", i, g.Tasks, g.Configurations)
+			return fmt.Errorf("generation %d: %d tasks and %d configurations do not match "+
+				"the lists", i, g.Tasks, g.Configurations)
 		}
 		sum, err := p.digest(before, g)
 		if err != nil {
 			return err
 		}
 		if sum != g.SHA256 {
-			return fmt.Errorf("generation %d has SHA-256 %.12s and says %.12s: the file was "+
-				"changed; a plan is never edited", i, sum, g.SHA256)
+			return fmt.Errorf("generation %d has SHA-256 %.12s but says %.12s: the file was "+
+				"changed; a plan must not be edited", i, sum, g.SHA256)
 		}
 		before = g
 	}
 	if before.Tasks != len(p.Tasks) || before.Configurations != len(p.Configurations) {
-		return fmt.Errorf("%d of %d tasks are in no generation: the file was changed; a plan is "+
-			"never edited", len(p.Tasks)-before.Tasks, len(p.Tasks))
+		return fmt.Errorf("%d of %d tasks are in no generation: the file was changed; a plan must "+
+			"not be edited", len(p.Tasks)-before.Tasks, len(p.Tasks))
 	}
 	for i, t := range p.Tasks {
 		if t.Configuration < 0 || t.Configuration >= len(p.Configurations) || len(t.Members) == 0 ||

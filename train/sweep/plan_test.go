@@ -129,7 +129,7 @@ func TestPlanIsNotEdited(t *testing.T) {
 		{`"name":"test"`, `"name":"tost"`, "was changed"},
 		{`"schema":1`, `"schema":2`, "newer torchpe"},
 		{`"tasks":4`, `"tasks":3`, "was changed"},
-		{`"tasks":4`, `"tasks":40`, "do not follow"},
+		{`"tasks":4`, `"tasks":40`, "do not match"},
 		{`{`, `[`, "sweep.json"},
 	} {
 		bad := strings.Replace(string(good), c.from, c.to, 1)

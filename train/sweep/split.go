@@ -15,9 +15,9 @@ import (
 	"torchpe/train/runlog"
 )
 
-// Complete splits the finished ensemble of the task into one run directory a member, marks the task
-// as done, and releases it. A worker that dies meanwhile leaves a task that is not done; the next
-// worker goes on where it stopped.
+// Complete splits the finished ensemble of the task into one run directory per member, marks the
+// task as done, and releases it. If the worker dies meanwhile, the task is not done and the next
+// worker continues from there.
 func (c *Claim) Complete() error {
 	e, err := c.readEnsemble()
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *Claim) Complete() error {
 	return c.Release()
 }
 
-// cleanUp removes what a done task does not need. It may fail: the rest is ignored.
+// cleanUp removes what a done task does not need. Errors are ignored.
 func (c *Claim) cleanUp() {
 	for _, name := range []string{splitDir, ensembleDir} {
 		_ = c.remove(taskFile(c.Index, name))
@@ -62,7 +62,7 @@ type ensemble struct {
 	environments []runlog.Environment
 	records      []runlog.Record
 	checkpoint   *runlog.Checkpoint
-	probes       *safetensors.File // nil where there are none
+	probes       *safetensors.File // nil if there are none
 	result       runlog.Result
 }
 
@@ -87,7 +87,7 @@ func (c *Claim) readEnsemble() (*ensemble, error) {
 		return nil, fmt.Errorf("%s: %w", r.Dir(), errOtherRuns)
 	}
 	if n := len(c.Plan.Tasks[c.Index].Runs); len(e.result.Members) != n {
-		return nil, fmt.Errorf("%s: %d results of %d members", r.Dir(), len(e.result.Members), n)
+		return nil, fmt.Errorf("%s: %d results for %d members", r.Dir(), len(e.result.Members), n)
 	}
 	if e.environments, err = r.Environments(); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (c *Claim) readEnsemble() (*ensemble, error) {
 	if e.checkpoint, err = r.LoadCheckpoint(); err != nil {
 		return nil, err
 	}
-	if w := e.checkpoint.Warning; w != "" { // the runs would hold older weights than their numbers are of
+	if w := e.checkpoint.Warning; w != "" { // the runs would hold older weights than their numbers belong to
 		return nil, fmt.Errorf("%s; remove result.json in %s to train again from there", w, r.Dir())
 	}
 	if e.probes, err = r.LoadProbes(); errors.Is(err, fs.ErrNotExist) {
@@ -107,10 +107,10 @@ func (c *Claim) readEnsemble() (*ensemble, error) {
 	return e, err
 }
 
-// errOtherRuns says that a run directory has other runs than the plan has there.
+// errOtherRuns says that an existing run directory has another configuration than the plan.
 var errOtherRuns = errors.New("has another configuration than the plan")
 
-// split makes runs/NAME of member m, unless it exists.
+// split creates runs/NAME for member m, unless it exists.
 func (c *Claim) split(e *ensemble, m int, name string) error {
 	if err := runlog.ValidateName(name); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (c *Claim) split(e *ensemble, m int, name string) error {
 	return nil
 }
 
-// checkFinished checks that a run directory is the finished one that would be written.
+// checkFinished checks that an existing run directory is the finished run that would be written.
 func (c *Claim) checkFinished(name string, want run) error {
 	r, err := runlog.Open(c.RunDir(name))
 	if err == nil {
@@ -155,13 +155,13 @@ func (c *Claim) checkFinished(name string, want run) error {
 		err = errOtherRuns
 	}
 	if err != nil {
-		return fmt.Errorf("it is in the way: %w; remove %s, and it is made again", err, c.RunDir(name))
+		return fmt.Errorf("in the way of the run: %w; remove %s, and the run is written again", err, c.RunDir(name))
 	}
 	return nil
 }
 
-// memberMetadata returns the metadata of an ensemble's checkpoint as a member alone has it: with its
-// own configuration.
+// memberMetadata converts the metadata of an ensemble's checkpoint to those of a member's run, with
+// the member's own configuration.
 func memberMetadata(of map[string]string, config []byte) (map[string]string, error) {
 	own := maps.Clone(of)
 	if _, has := own[runlog.ConfigKey]; !has {
@@ -183,7 +183,7 @@ func (e *ensemble) write(dir string, m int, config []byte) (err error) {
 	own := e.result.Members[m]
 	var records []runlog.Record
 	for _, r := range e.records {
-		// Alone, a member that diverged has no further steps.
+		// Trained alone, a diverged member would have no further steps.
 		if r.Member == m && (own.DivergedAtStep == 0 || r.Step <= own.DivergedAtStep) {
 			r.Member = 0
 			records = append(records, r)
@@ -223,11 +223,11 @@ func (e *ensemble) write(dir string, m int, config []byte) (err error) {
 	return run.SaveResult(result)
 }
 
-// openBoard makes the event files for TensorBoard of a run of one member, unless its configuration turns
-// them off.
+// openBoard creates the event files for TensorBoard of a run with one member, unless its
+// configuration turns them off.
 func openBoard(run *runlog.Run, text []byte) error {
 	var c config.Config
-	c.TensorBoard = true // where the text does not say
+	c.TensorBoard = true // if the text lacks it
 	if err := json.Unmarshal(text, &c); err != nil || len(c.Members) != 1 {
 		return errors.Join(err, fmt.Errorf("configuration of %d members: want one", len(c.Members)))
 	}

@@ -27,9 +27,9 @@ const (
 	StateDone    State = "done"
 	StateFailed  State = "failed"
 	StateRunning State = "running"
-	StateLost    State = "lost"    // its worker died and recorded nothing; the next launch goes on with it
-	StatePending State = "pending" // not begun, stopped in good order, or to be done again
-	StateUnknown State = "unknown" // the system does not let its files be read
+	StateLost    State = "lost"    // its worker died without a record; the next launch continues it
+	StatePending State = "pending" // not started, stopped properly, or to be trained again
+	StateUnknown State = "unknown" // its files cannot be read
 )
 
 // TaskStatus is the state of one task, read from its folder.
@@ -37,21 +37,21 @@ type TaskStatus struct {
 	Index     int        `json:"index"`
 	State     State      `json:"state"`
 	Runs      []string   `json:"runs"`
-	Heartbeat *Heartbeat `json:"heartbeat,omitempty"` // of the last worker; nil where there was none
+	Heartbeat *Heartbeat `json:"heartbeat,omitempty"` // of the last worker; nil if there was none
 	Failure   *Failure   `json:"failure,omitempty"`
 	Done      *Done      `json:"done,omitempty"`
 	Log       string     `json:"log,omitempty"`
-	Note      string     `json:"note,omitempty"` // a fault of its files
+	Note      string     `json:"note,omitempty"` // describes damage to its files
 
-	err          error // of an unknown one
-	endedAttempt int   // the last one that has ended, where its marker does not count; 0 for none
+	err          error // if unknown
+	endedAttempt int   // the last attempt that has ended, if its marker does not count; 0 for none
 }
 
 // Ended reports whether the task is done or has failed.
 func (t TaskStatus) Ended() bool { return t.State == StateDone || t.State == StateFailed }
 
-// Elsewhere reports whether a lost task's worker was on another host, where this one cannot see whether it
-// is dead: only retry --lost takes the task.
+// Elsewhere reports whether a lost task's worker was on another host, whose processes cannot be
+// checked from here: only retry --lost takes over the task.
 func (t TaskStatus) Elsewhere() bool { return t.State == StateLost && !sameHost(t.Heartbeat.Host) }
 
 // Status is the state of the sweep, read from its folders.
@@ -63,11 +63,11 @@ type Status struct {
 	Runs     int           `json:"runs"`
 	DoneRuns int           `json:"done_runs"`
 	Diverged int           `json:"diverged_runs"`
-	// ETA is the time that the rest takes, in seconds; 0 where it is unknown or nothing runs.
+	// ETA is the estimated time of the rest, in seconds; 0 if unknown or if nothing runs.
 	ETA float64 `json:"eta_seconds"`
 }
 
-// staleAfter limits the silence of a worker of another host, whose clock may differ.
+// staleAfter limits the silence of a worker on another host, whose clock may differ.
 const staleAfter = 3 * time.Minute
 
 // Status reads the state of all tasks from their folders. queued, which may be nil, reports whether a
@@ -98,7 +98,7 @@ func (s *Sweep) Status(queued func(index int) bool) (Status, error) {
 	return st, nil
 }
 
-// begun returns the set of tasks that have a directory.
+// begun returns the tasks that have a directory.
 func (s *Sweep) begun() (map[int]bool, error) {
 	names, err := s.List(tasksDir)
 	out := make(map[int]bool, len(names))
@@ -112,7 +112,7 @@ func (s *Sweep) begun() (map[int]bool, error) {
 
 // Task reads the state of one task.
 func (s *Sweep) Task(index int) TaskStatus {
-	// First the lock, then the markers: a worker writes a marker before it releases the lock.
+	// Check the lock before the markers: a worker writes a marker before it releases the lock.
 	held := s.held(index)
 	t := s.outcome(index)
 	if t.State == StateDone {
@@ -130,7 +130,7 @@ func (s *Sweep) Task(index int) TaskStatus {
 		return t
 	}
 	if t.Note != "" {
-		t.Note += "; the next run of the sweep does the task again"
+		t.Note += "; the next run of the sweep trains the task again"
 	}
 	switch {
 	case held:
@@ -160,13 +160,13 @@ func (s *Sweep) held(index int) bool {
 	return locked
 }
 
-// eta estimates the seconds until all running and pending tasks are done. It takes the rest of a running
-// task from its own rate, and a pending one from the mean of done tasks of its configuration, or of all
-// done tasks; before the first is done, from the rates of those that run. As many workers as run now share
-// the sum.
+// eta estimates the seconds until all running and pending tasks are done. A running task's rest
+// follows from its own rate; a pending task's time is the mean over done tasks of its
+// configuration, or of all done tasks, or before any is done follows from the rates of running
+// tasks. The sum is divided by the number of workers that run now.
 func (s *Sweep) eta(tasks []TaskStatus) float64 {
 	const all = -1
-	seconds, members := map[int]float64{}, map[int]float64{} // of whole tasks, by configuration
+	seconds, members := map[int]float64{}, map[int]float64{} // of complete tasks, by configuration
 	noneDone := !slices.ContainsFunc(tasks, func(t TaskStatus) bool { return t.Done != nil })
 	for _, t := range tasks {
 		took, known := 0.0, t.Done != nil
@@ -208,7 +208,7 @@ func (s *Sweep) eta(tasks []TaskStatus) float64 {
 	return left / float64(workers)
 }
 
-// Left returns the seconds until the task is done, by the rate of the present attempt.
+// Left returns the seconds until the task is done, at the rate of the current attempt.
 func (b *Heartbeat) Left() (seconds float64, ok bool) {
 	if seconds, ok = b.step(); !ok {
 		return 0, false
@@ -243,9 +243,9 @@ func (s *Sweep) tail(index int) []string {
 	return all[max(0, len(all)-lines):]
 }
 
-// outcome returns the state of a task that its markers show: done, failed, unknown, or pending for all
-// else. A marker does not count where it is damaged, belongs to another plan's task, or its runs are gone:
-// Note says so.
+// outcome returns the state of a task according to its markers: done, failed, unknown, else
+// pending. A marker does not count if it is damaged, belongs to another plan's task, or its runs
+// are missing; Note then says so.
 func (s *Sweep) outcome(index int) TaskStatus {
 	t := TaskStatus{Index: index, State: StatePending, Runs: s.Plan.Tasks[index].Runs}
 	var done Done
@@ -266,7 +266,7 @@ func (s *Sweep) outcome(index int) TaskStatus {
 			t.State, t.Note, t.Failure = StateFailed, "", &failure
 			return t
 		}
-		t.Note = fmt.Sprintf("%s is of another plan's task", s.path(index, failedFile))
+		t.Note = fmt.Sprintf("%s belongs to another plan's task", s.path(index, failedFile))
 		t.endedAttempt = failure.Attempt
 	}
 	return t
@@ -278,12 +278,12 @@ func (t TaskStatus) unknown(err error) TaskStatus {
 	return t
 }
 
-// DataOfRuns returns the SHA-256 of a task's data, as the first finished run that shares them has it, and
-// the directory of that run; empty texts where no run has it.
+// DataOfRuns returns the SHA-256 of a task's data from the first finished run that shares them, and
+// the directory of that run, or "" if there is none.
 func (s *Sweep) DataOfRuns(index int) (sum, dir string) {
 	own, err := s.Plan.TaskConfig(index)
 	if err != nil {
-		return "", "" // the task itself will say so
+		return "", "" // the task itself reports the error
 	}
 	for i, task := range s.Plan.Tasks {
 		c, err := s.Plan.TaskConfig(i)
@@ -305,7 +305,7 @@ func (s *Sweep) DataOfRuns(index int) (sum, dir string) {
 	return "", ""
 }
 
-// readMarker reads one marker of a task, and reports whether there is one that can be read.
+// readMarker reads one marker of a task, and reports whether it exists and is readable.
 func (s *Sweep) readMarker(t *TaskStatus, name string, into any) bool {
 	text, err := s.root.ReadFile(taskFile(t.Index, name))
 	switch {
@@ -323,12 +323,12 @@ func (s *Sweep) readMarker(t *TaskStatus, name string, into any) bool {
 	return true
 }
 
-// whyInvalid returns why a marker does not make a task done: it belongs to another task, or a run is
-// gone; "" where it does. The error says why that cannot be known.
+// whyInvalid returns the reason why a marker does not make a task done, because it belongs to
+// another task or a run is missing, or "". The error says why this cannot be determined.
 func (s *Sweep) whyInvalid(index int, d Done) (string, error) {
 	t := s.Plan.Tasks[index]
 	if d.Task != s.Plan.taskHash(index) {
-		return fmt.Sprintf("%s is of another plan's task", s.path(index, doneFile)), nil
+		return fmt.Sprintf("%s belongs to another plan's task", s.path(index, doneFile)), nil
 	}
 	for _, name := range t.Runs {
 		result := filepath.Join(runsDir, name, resultFile)

@@ -12,14 +12,14 @@ import (
 	"torchpe/train/runlog"
 )
 
-// String counts the runs that a plan gained.
+// String counts the runs added to a plan.
 func (a Added) String() string {
 	parts := []string{fmt.Sprintf("%d new", a.New)}
 	if a.Known > 0 {
 		parts = append(parts, fmt.Sprintf("%d planned before", a.Known))
 	}
 	if a.Identical > 0 {
-		parts = append(parts, fmt.Sprintf("%d identical to others left out", a.Identical))
+		parts = append(parts, fmt.Sprintf("%d omitted as identical to others", a.Identical))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -43,8 +43,8 @@ func (st Status) String() string {
 	return text
 }
 
-// Unfinished returns an error that counts the tasks and runs that did not end well, or nil. Tasks that
-// a scheduler has queued are no failure.
+// Unfinished returns an error that counts the tasks and runs that did not complete, or nil. Tasks
+// in a scheduler's queue are not failures.
 func (s *Sweep) Unfinished(st Status, queued bool) error {
 	open := []State{StateRunning, StatePending}
 	dir, lost := wording.Quote(s.Dir), "resume"
@@ -81,7 +81,7 @@ func (s *Sweep) Unfinished(st Status, queued bool) error {
 	return errors.New(s.Dir + ": " + strings.Join(parts, ", "))
 }
 
-// FirstLine returns the first line of what happened.
+// FirstLine returns the first line of the message.
 func (t Trouble) FirstLine() string { return firstLine(t.Message) }
 
 func firstLine(text string) string {
@@ -89,7 +89,7 @@ func firstLine(text string) string {
 	return line
 }
 
-// ending says how a task of the sweep in dir ended.
+// ending describes the end of a task of the sweep in dir.
 func (t TaskStatus) ending(dir string) string {
 	switch {
 	case t.State == StateDone && t.Done.Diverged() > 0:
@@ -99,12 +99,12 @@ func (t TaskStatus) ending(dir string) string {
 	case t.State == StateFailed:
 		return fmt.Sprintf("failed (%s): %s; log: %s", t.Failure.Reason, firstLine(t.Failure.Message), t.Log)
 	case t.State == StatePending && t.Heartbeat == nil:
-		return "not begun"
+		return "not started"
 	case t.State == StatePending:
 		return "stopped, saved"
 	case t.State == StateLost && t.Elsewhere():
 		return "left alone: its worker on " + t.Heartbeat.Host +
-			" fell silent; torchpe sweep retry --lost " + wording.Quote(dir) + " takes it"
+			" is silent; torchpe sweep retry --lost " + wording.Quote(dir) + " takes it over"
 	case t.State == StateLost:
 		return "ended before it could save; torchpe sweep resume " + wording.Quote(dir) + " continues it"
 	}
@@ -116,11 +116,11 @@ type Progress struct {
 	w           io.Writer
 	dir         string // of the sweep
 	start       time.Time
-	ended, runs int // runs of tasks that have ended, and all
-	here        int // of these, ended since the start
+	ended, runs int // runs of ended tasks, and all runs
+	here        int // runs that ended since the start
 }
 
-// NewProgress returns the progress of a sweep that goes on now with a status.
+// NewProgress returns the progress of a sweep that continues with this status.
 func NewProgress(w io.Writer, st Status) *Progress {
 	p := &Progress{w: w, dir: st.Dir, start: time.Now(), runs: st.Runs}
 	for _, t := range st.Tasks {
@@ -131,7 +131,7 @@ func NewProgress(w io.Writer, st Status) *Progress {
 	return p
 }
 
-// Ended prints what became of a task, and the time left.
+// Ended prints the outcome of a task, and the time left.
 func (p *Progress) Ended(t TaskStatus) {
 	left := ""
 	if t.Ended() {
@@ -144,29 +144,29 @@ func (p *Progress) Ended(t TaskStatus) {
 	fmt.Fprintf(p.w, "[%d/%d%s] %s: %s\n", p.ended, p.runs, left, wording.List(1, t.Runs), t.ending(p.dir))
 }
 
-// Said prints what a running task says.
+// Said prints a line from a running task.
 func (p *Progress) Said(line string) { fmt.Fprintln(p.w, line) }
 
-// ShortOfDisk returns a warning where the disk at dir has less space than what is left to train needs,
-// or "". Less than 0 is an unknown space. The need is an estimate, so it stops nothing.
+// ShortOfDisk returns a warning if the free space on the disk at dir is less than the rest of the sweep
+// needs, or "". A negative freeMB is unknown. The need is only an estimate, so the sweep continues.
 func ShortOfDisk(dir string, needMB, freeMB float64) string {
 	if freeMB < 0 || needMB <= freeMB {
 		return ""
 	}
-	return fmt.Sprintf("the disk at %s has %s free, and what is left to train takes about %s: "+
-		"free some, or give another --out", dir, wording.Megabytes(freeMB), wording.Megabytes(needMB))
+	return fmt.Sprintf("the disk at %s has %s free, and the remaining runs need about %s: "+
+		"free some space, or give another --out", dir, wording.Megabytes(freeMB), wording.Megabytes(needMB))
 }
 
-// Trouble is a task that did not end well, or a run that diverged.
+// Trouble is a task that did not complete, or a run that diverged.
 type Trouble struct {
 	Task    int    `json:"task"`
-	Run     string `json:"run"` // of a task of several, the first
+	Run     string `json:"run"` // the first run of the task
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 	Log     string `json:"log,omitempty"`
 }
 
-// Troubles lists what did not end well, in the order of the tasks.
+// Troubles lists the tasks that did not complete and the diverged runs, in the order of the tasks.
 func (st Status) Troubles() (out []Trouble) {
 	for _, t := range st.Tasks {
 		switch {
@@ -175,7 +175,7 @@ func (st Status) Troubles() (out []Trouble) {
 		case t.Note != "":
 			out = append(out, Trouble{t.Index, t.Runs[0], string(t.State), t.Note, t.Log})
 		case t.State == StateLost:
-			b, next := t.Heartbeat, "torchpe sweep resume "+wording.Quote(st.Dir)+" goes on"
+			b, next := t.Heartbeat, "torchpe sweep resume "+wording.Quote(st.Dir)+" continues"
 			if t.Elsewhere() {
 				next = "torchpe sweep retry --lost " + wording.Quote(st.Dir) + " takes it over"
 			}

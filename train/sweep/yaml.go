@@ -23,10 +23,10 @@ import (
 // Flag is a flag that a sweep file may set.
 type Flag struct {
 	Sweep config.Sweep
-	Check func(value string) error // what is wrong with a value by itself; nil takes any
+	Check func(value string) error // checks a value by itself; nil accepts any
 }
 
-// maxFile is the size of the largest sweep file in bytes.
+// maxFile is the largest size of a sweep file in bytes.
 const maxFile = 1 << 20
 
 // ReadFile reads a sweep from a YAML file; flags are those that it may set. "-" is standard input.
@@ -41,8 +41,8 @@ func ReadFile(path string, flags map[string]Flag) (s Spec, err error) {
 	return s, nil
 }
 
-// parseYAML reads a sweep. It is strict: unknown and repeated keys, a second document, null, values of
-// the wrong kind, and numbers with leading zeros are errors that name line and column.
+// parseYAML reads a sweep. It is strict: unknown and repeated keys, a second document, null, values
+// of the wrong kind, and numbers with leading zeros are errors, with line and column.
 func parseYAML(text []byte, flags map[string]Flag) (s Spec, err error) {
 	document, err := onlyDocument(text)
 	if err != nil {
@@ -53,15 +53,15 @@ func parseYAML(text []byte, flags map[string]Flag) (s Spec, err error) {
 	return r.spec(r.pairs(document, "sweep", sweepKeys)), nil
 }
 
-// onlyDocument returns the document of a text. No document is an error, and so is a second one.
+// onlyDocument returns the only document of a text. It refuses an empty text and a second document.
 func onlyDocument(text []byte) (*yaml.Node, error) {
 	if len(text) > maxFile {
-		return nil, fmt.Errorf("larger than %d bytes: no sweep file", maxFile)
+		return nil, fmt.Errorf("larger than %d bytes: not a sweep file", maxFile)
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document, second yaml.Node
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
-		return nil, errors.New("empty: it needs at least grid or parts")
+		return nil, errors.New("empty: give at least grid or parts")
 	} else if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func onlyDocument(text []byte) (*yaml.Node, error) {
 	return document.Content[0], nil
 }
 
-// resolveAliases puts the nodes that aliases name in their places.
+// resolveAliases replaces aliases by the nodes that they name.
 func resolveAliases(n *yaml.Node) {
 	for i, child := range n.Content {
 		if child.Kind == yaml.AliasNode {
@@ -91,10 +91,10 @@ var (
 	sweepKeys = append(slices.Clone(partKeys), "parts")
 )
 
-// yamlReader walks a document's nodes. Its methods panic with a mistake, for catch.
+// yamlReader walks a document's nodes. Its methods panic with a mistake, which catch recovers.
 type yamlReader struct {
-	flags   map[string]Flag // that may be set; nil for any
-	scalars int             // that were read; aliases may repeat them without end
+	flags   map[string]Flag // flags that may be set; nil for any
+	scalars int             // number of scalars read; aliases could repeat them endlessly
 }
 
 // mistake is an error in a document, with its line and column.
@@ -106,7 +106,7 @@ func at(n *yaml.Node, format string, args ...any) error {
 
 func refuse(n *yaml.Node, format string, args ...any) { panic(at(n, format, args...)) }
 
-// catch recovers a mistake as the error of the function that defers it.
+// catch recovers a mistake and stores it as the error of the function that defers it.
 func catch(err *error) {
 	switch r := recover().(type) {
 	case nil:
@@ -123,7 +123,7 @@ type pair struct {
 	value *yaml.Node
 }
 
-// pairs returns a mapping. Its keys must be among the known ones, unless those are nil.
+// pairs returns the pairs of a mapping. Its keys must be among the known ones, unless known is nil.
 func (r *yamlReader) pairs(n *yaml.Node, what string, known []string) (pairs []pair) {
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
 		refuse(n, "%s: want keys and values, such as %s: ...", what, known[0])
@@ -132,7 +132,7 @@ func (r *yamlReader) pairs(n *yaml.Node, what string, known []string) (pairs []p
 		key := n.Content[i]
 		switch {
 		case key.Kind != yaml.ScalarNode:
-			refuse(key, "%s: a key is a name", what)
+			refuse(key, "%s: a key must be a name", what)
 		case known != nil && !slices.Contains(known, key.Value):
 			hint := wording.Hint(key.Value, known)
 			if len(known) < 12 {
@@ -147,7 +147,7 @@ func (r *yamlReader) pairs(n *yaml.Node, what string, known []string) (pairs []p
 	return pairs
 }
 
-// valueOf returns the value of a key; nil where it is missing.
+// valueOf returns the value of a key, or nil.
 func valueOf(pairs []pair, key string) *yaml.Node {
 	for _, p := range pairs {
 		if p.key == key {
@@ -157,15 +157,15 @@ func valueOf(pairs []pair, key string) *yaml.Node {
 	return nil
 }
 
-// list returns the items of a list that has some.
+// list returns the items of a non-empty list.
 func (r *yamlReader) list(n *yaml.Node, what string) []*yaml.Node {
 	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
-		refuse(n, "%s: want a list that is not empty", what)
+		refuse(n, "%s: want a non-empty list", what)
 	}
 	return n.Content
 }
 
-// spec reads a sweep. Its parts inherit what stands at the top.
+// spec reads a sweep. Its parts inherit the top-level values.
 func (r *yamlReader) spec(values []pair) (s Spec) {
 	top := r.part(values, Part{})
 	s.Name, top.Name = top.Name, ""
@@ -182,9 +182,9 @@ func (r *yamlReader) spec(values []pair) (s Spec) {
 	return s
 }
 
-// part reads a part over what it inherits.
+// part reads a part, starting from inherited values.
 func (r *yamlReader) part(values []pair, p Part) Part {
-	given := map[string]pair{} // flags of this mapping: their place and value
+	given := map[string]pair{} // flags of this mapping, with place and value
 	inherited := p.Zip
 	p.Zip = nil
 	over := func(axes []Axis) { p = Spec{Parts: []Part{p}}.Set(axes).Parts[0] }
@@ -226,8 +226,8 @@ func (r *yamlReader) part(values []pair, p Part) Part {
 	return p
 }
 
-// keptZip returns the inherited entries of zip of which a part gives no flag. It refuses a part that gives
-// only some of an entry: the others would have nothing to advance with.
+// keptZip returns the inherited entries of zip of which a part gives no flag. It refuses a part
+// that gives only some flags of an entry, because they would have nothing to advance with.
 func keptZip(inherited [][]string, given map[string]pair) (kept [][]string) {
 	for _, entry := range inherited {
 		var own, others []string
@@ -248,7 +248,7 @@ func keptZip(inherited [][]string, given map[string]pair) (kept [][]string) {
 	return kept
 }
 
-// seedAxes reads seeds and members, where they are given.
+// seedAxes reads seeds and members, if given.
 func (r *yamlReader) seedAxes(values []pair) (axes []Axis) {
 	if v := valueOf(values, "seeds"); v != nil {
 		axes = append(axes, Axis{"seeds", []string{r.seeds(v)}})
@@ -263,7 +263,8 @@ func (r *yamlReader) seedAxes(values []pair) (axes []Axis) {
 	return axes
 }
 
-// axes reads a mapping of flags at a place, and adds them to those given: a flag has one place.
+// axes reads a mapping of flags at a place and adds them to those given. Each flag may be given in
+// one place only.
 func (r *yamlReader) axes(n *yaml.Node, place string, read func(*yaml.Node, string) []string,
 	given map[string]pair) (out []Axis) {
 	for _, p := range r.pairs(n, place, slices.Sorted(maps.Keys(r.flags))) {
@@ -294,7 +295,7 @@ func (r *yamlReader) axis(n *yaml.Node, flag string) (out []string) {
 	return []string{r.setting(n, flag)}
 }
 
-// setting reads one value of a flag, which may be a list where the flag takes one.
+// setting reads one value of a flag, which may be a list if the flag takes one.
 func (r *yamlReader) setting(n *yaml.Node, flag string) string {
 	if n.Kind != yaml.SequenceNode {
 		return r.checked(n, flag, r.scalar(n, flag))
@@ -338,7 +339,7 @@ func (r *yamlReader) numberRange(n *yaml.Node, flag string) []string {
 	return out
 }
 
-// seeds reads a list, a range, or the word paper. One number alone was a count in 0.1.0.
+// seeds reads a list, a range, or the word paper. In 0.1.0 a single number was a count.
 func (r *yamlReader) seeds(n *yaml.Node) string {
 	var list []string
 	switch n.Kind {
@@ -351,8 +352,8 @@ func (r *yamlReader) seeds(n *yaml.Node) string {
 	default:
 		text := r.scalar(n, "seeds")
 		if _, err := strconv.Atoi(text); err == nil {
-			refuse(n, "seeds: %s alone was a count: write members: %s for so many seeds, or seeds: [%s] for this one",
-				text, text, text)
+			refuse(n, "seeds: %s alone was a count: write members: %s for that many seeds, or "+
+				"seeds: [%s] for this one", text, text, text)
 		}
 		list = []string{text}
 	}
@@ -363,7 +364,7 @@ func (r *yamlReader) seeds(n *yaml.Node) string {
 	return seeds
 }
 
-// ambiguous matches numbers that YAML and Go read as different ones: 010 is 8 or 10.
+// ambiguous matches numbers that YAML and Go read differently: 010 is 8 or 10.
 var ambiguous = regexp.MustCompile(`^[-+]?0[0-9_]+$`)
 
 func (r *yamlReader) scalar(n *yaml.Node, what string) string {
@@ -378,18 +379,18 @@ func (r *yamlReader) scalar(n *yaml.Node, what string) string {
 	case strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!"):
 		refuse(n, "%s: the tag %s is not read", what, n.Tag)
 	case n.Tag == "!!int" && ambiguous.MatchString(n.Value):
-		refuse(n, "%s: %s may be read as octal: leave out the zero in front", what, n.Value)
+		refuse(n, "%s: %s may be read as octal: remove the leading zero", what, n.Value)
 	case strings.ContainsAny(n.Value, "\n\x00"):
 		refuse(n, "%s: a value of several lines", what)
 	}
 	return n.Value
 }
 
-// Preset is a sweep of presets.yaml.
+// Preset is a sweep in presets.yaml.
 type Preset struct {
 	Name  string
 	About string
-	Runs  int // that Spec expands to, each counted once
+	Runs  int // number of distinct runs that Spec expands to
 	Spec  Spec
 }
 
@@ -427,14 +428,14 @@ var presets = sync.OnceValue(func() (all []Preset) {
 	return all
 })
 
-// Presets lists the presets, the small ones after those of the paper.
+// Presets lists the presets, first those of the paper, then the small ones.
 func Presets() []Preset {
 	return slices.DeleteFunc(slices.Clone(presets()), func(p Preset) bool { return p.About == "" })
 }
 
-// FindPreset returns the preset of that name.
+// FindPreset returns the preset called name.
 func FindPreset(name string) (Preset, error) {
-	if name == "corners" { // of an earlier version
+	if name == "corners" { // the name of a preset of an earlier version
 		name = "ablation"
 	}
 	var names []string

@@ -1,5 +1,5 @@
-// Package arrayfile reads arrays from a file of any format of package array's subfolders: FILE, or
-// FILE:NAME where the file holds several.
+// Package arrayfile reads arrays from files of any format of package array's subfolders: FILE, or
+// FILE:NAME if it holds several.
 package arrayfile
 
 import (
@@ -21,11 +21,10 @@ type Array struct {
 	Columns []string // names of the columns, or nil
 }
 
-// Split splits FILE[:selector] at the last colon before which there is the name of an existing file or
-// array.Stdin.
+// Split splits FILE[:selector] at the last colon that follows the name of an existing file or array.Stdin.
 func Split(reference string) (file, selector string, err error) {
 	if reference == "" {
-		return "", "", fmt.Errorf("no file is named: give FILE or FILE:tensor")
+		return "", "", fmt.Errorf("no file given: give FILE or FILE:tensor")
 	}
 	for at := len(reference); at > 0; at = strings.LastIndexByte(reference[:at], ':') {
 		if reference[:at] == array.Stdin {
@@ -46,10 +45,9 @@ func Split(reference string) (file, selector string, err error) {
 	return "", "", err
 }
 
-// Read reads the array that FILE[:tensor] names: .safetensors, .npz, HDF5 and .mat by the
-// name of the tensor, which may be left out where the file has one that fits; .npy and text whole.
-// header says whether the first line of text holds names. fits returns an error for a shape that
-// the caller cannot use.
+// Read reads the array FILE[:tensor]: in .safetensors, .npz, HDF5 and .mat by the name of the
+// tensor, which may be omitted if only one fits; .npy and text as a whole. header says whether the
+// first line of text holds names. fits returns an error for a shape that the caller cannot use.
 func Read(reference string, header text.Choice, fits func(shape []int) error) (a Array, err error) {
 	defer array.Catch(&err)
 	file, name, err := Split(reference)
@@ -60,7 +58,7 @@ func Read(reference string, header text.Choice, fits func(shape []int) error) (a
 	return choose(file, name, entries, fits).read(file)
 }
 
-// ReadAll reads all arrays of a file, which must be of real numbers. header is as for Read.
+// ReadAll reads all arrays of a file, which must have real numbers. header is as for Read.
 func ReadAll(file string, header text.Choice) ([]array.Array, error) {
 	all, unread, err := ReadReal(file, header)
 	if err = errors.Join(err, unread); err != nil {
@@ -69,7 +67,7 @@ func ReadAll(file string, header text.Choice) ([]array.Array, error) {
 	return all, nil
 }
 
-// ReadReal reads all arrays of a file that are of real numbers. unread says why another is not read.
+// ReadReal reads all arrays of a file that have real numbers. unread says why another array is not read.
 func ReadReal(file string, header text.Choice) (all []array.Array, unread, err error) {
 	entries, err := list(file, header)
 	if err != nil {
@@ -91,22 +89,22 @@ func ReadReal(file string, header text.Choice) (all []array.Array, unread, err e
 
 // Entry is an array in a file.
 type Entry struct {
-	Name  string // empty in a file that holds one array without a name
+	Name  string // empty for the only array of a file, without a name
 	Shape []int
-	Type  string // of its values, in the words of the format
+	Type  string // type of its values, in the terms of the format
 	Real  bool   // the values are real numbers
 	Cell  *Cell  // of MATLAB's cell arrays; nil elsewhere
 	load  func(Entry) (Array, error)
 }
 
-// Cell is the place of an array in a cell array.
+// Cell is the position of an array in a cell array.
 type Cell struct {
 	Of    string // the cell array
-	Shape []int  // of it
+	Shape []int  // of the cell array
 	Index []int  // from 1
 }
 
-// Load reads the array. One that is not of real numbers gives an error that says what to do.
+// Load reads the array. If it does not have real numbers, the error has advice.
 func (e Entry) Load() (array.Array, error) {
 	a, err := e.loaded()
 	return a.Array, err
@@ -143,12 +141,12 @@ func (e Entry) read(file string) (Array, error) {
 	return a, nil
 }
 
-// choose finds the entry of a name, or the one that fits.
+// choose finds the entry called name, or the only one that fits.
 func choose(file, name string, entries []Entry, fits func([]int) error) Entry {
 	if len(entries) == 1 && entries[0].Name == "" {
 		e := entries[0]
 		if name != "" {
-			array.Failf("%s holds one array, of shape %v: leave out :%s", file, e.Shape, name)
+			array.Failf("%s holds one array, of shape %v: omit :%s", file, e.Shape, name)
 		}
 		if err := fits(e.Shape); err != nil {
 			array.Failf("%s: %w", file, err)
@@ -166,9 +164,9 @@ func choose(file, name string, entries []Entry, fits func([]int) error) Entry {
 	}
 	switch {
 	case len(possible) == 1:
-		return possible[0] // a sparse one says what to do when it is read
+		return possible[0] // reading a sparse one returns an error with advice
 	case len(possible) > 1:
-		array.Failf("%s holds several tensors: name one as %s:%s; there are %s",
+		array.Failf("%s holds several tensors: choose one with %s:%s; there are %s",
 			file, file, array.Printable(possible[0].Name), listed(possible))
 	case len(entries) == 0:
 		array.Failf("%s holds no arrays", file)
@@ -183,7 +181,7 @@ func choose(file, name string, entries []Entry, fits func([]int) error) Entry {
 	return Entry{}
 }
 
-// find returns the entry of a name, which must fit if it is of real numbers.
+// find returns the entry called name, which must fit if it has real numbers.
 func find(file, name string, entries []Entry, fits func([]int) error) Entry {
 	e, ok, err := Find(entries, name)
 	if !ok {
@@ -205,8 +203,8 @@ func find(file, name string, entries []Entry, fits func([]int) error) Entry {
 	return e
 }
 
-// Find returns the entry of a name, with or without the leading slash of HDF5. s.a is a field of one
-// of MATLAB's structs; in a file of its version 5 it is read to learn its shape.
+// Find returns the entry called name, with or without the leading slash of HDF5. s.a is a field of
+// a MATLAB struct; in a file of version 5 it is read to find its shape.
 func Find(entries []Entry, name string) (e Entry, ok bool, err error) {
 	for _, e := range entries {
 		if e.Name == name || strings.TrimPrefix(e.Name, "/") == name {
@@ -226,7 +224,7 @@ func Find(entries []Entry, name string) (e Entry, ok bool, err error) {
 	return Entry{}, false, nil
 }
 
-// listed shows entries in a message.
+// listed describes entries in a message.
 func listed(entries []Entry) string {
 	parts := make([]string, len(entries))
 	for i, e := range entries {

@@ -53,7 +53,7 @@ func TestReadRefuses(t *testing.T) {
 		expect.Error(t, expect.ErrorOf(IsText(path)), "not read from JSON")
 	}
 	for body, want := range map[string]string{
-		"": "an empty file", ",b,a\na,1,0\nb,0,1\n": `row 1 is named "a" and column 1 "b"`,
+		"": "an empty file", ",b,a\na,1,0\nb,0,1\n": `row 1 is named "a" but column 1 "b"`,
 		"id,2,1\n1,0.5,0\n2,0,1.5\n": "the same tokens in the same order",
 	} {
 		expect.Error(t, expect.ErrorOf(Read(expect.File(t, "x.csv", body), text.Yes, anyShape)), want)
@@ -74,7 +74,7 @@ func TestReadSafetensors(t *testing.T) {
 	if err != nil || got.Source != path+":b" || !slices.Equal(got.Data, []float64{3, 4}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	expect.Error(t, expect.ErrorOf(Read(path, text.Auto, anyShape)), "name one as")
+	expect.Error(t, expect.ErrorOf(Read(path, text.Auto, anyShape)), "choose one with")
 	all, err := ReadAll(path, text.Auto)
 	if err != nil || len(all) != 2 || all[0].Name != "a" || all[1].Data[1] != 4 {
 		t.Errorf("%+v, %v", all, err)

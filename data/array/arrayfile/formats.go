@@ -17,10 +17,10 @@ import (
 	"torchpe/data/array/text"
 )
 
-// Format is the format of a file, in the words that commands print.
+// Format is the format of a file, as commands print it.
 type Format string
 
-// The formats. Any file that is none of the others can be Text.
+// The formats. Any other file may be Text.
 const (
 	HDF5        Format = "hdf5"
 	MAT5        Format = "mat-v5"
@@ -31,10 +31,10 @@ const (
 	Text        Format = "text"
 )
 
-// textExtensions are the extensions of files that are read as text; no extension may be one.
+// textExtensions are the extensions of files that are read as text, including none.
 var textExtensions = []string{".txt", ".csv", ".tsv", ".tab", ".1d", ""}
 
-// FormatOf finds the format of a file by its first bytes and its name. JSON is refused.
+// FormatOf detects the format of a file from its first bytes and its name. JSON is refused.
 func FormatOf(file string) (Format, error) {
 	const userBlock = 512 // bytes that may precede HDF5's signature
 	head, err := array.FirstBytes(file, userBlock+16)
@@ -47,7 +47,7 @@ func FormatOf(file string) (Format, error) {
 	isHDF5 := func(b []byte) bool { return bytes.HasPrefix(b, []byte("\x89HDF\r\n\x1a\n")) }
 	startsWith := func(magic string) bool { return bytes.HasPrefix(head, []byte(magic)) }
 	extension := strings.ToLower(filepath.Ext(file))
-	if file == array.Stdin { // it has no name to tell these by
+	if file == array.Stdin { // it has no name to check
 		switch {
 		case startsWith("{"), startsWith("["):
 			extension = ".json"
@@ -76,8 +76,7 @@ func FormatOf(file string) (Format, error) {
 	return Text, nil
 }
 
-// List returns the arrays of a file of a format, which is not Text, without reading them where its
-// format allows that.
+// List returns the arrays of a file, whose format is not Text, without reading them if the format allows it.
 func List(file string, format Format) (entries []Entry, err error) {
 	defer array.Catch(&err)
 	switch format {
@@ -114,7 +113,7 @@ func IsText(file string) (bool, error) {
 	return format == Text, err
 }
 
-// loading adapts a reader of the array of a name to Entry.load.
+// loading adapts a function that reads an array by name to Entry.load.
 func loading(read func(name string) (array.Array, error)) func(Entry) (Array, error) {
 	return func(e Entry) (Array, error) {
 		a, err := read(e.Name)
@@ -142,7 +141,7 @@ func listSafetensors(file string) (out []Entry) {
 	return out
 }
 
-// listNPY lists the arrays of an .npz file, or the one without a name of an .npy file.
+// listNPY lists the arrays of an .npz file, or the nameless one of an .npy file.
 func listNPY(file string) (out []Entry) {
 	load := loading(func(name string) (array.Array, error) {
 		if name == "" {
@@ -156,12 +155,12 @@ func listNPY(file string) (out []Entry) {
 	return out
 }
 
-// matClasses are the classes of MATLAB's variables that hold real numbers.
+// matClasses are the classes of MATLAB variables with real numbers.
 var matClasses = []string{"double", "single", "int8", "int16", "int32", "int64", "uint8", "uint16",
 	"uint32", "uint64", "logical", "sparse double", "sparse logical"}
 
-// listMAT lists the variables of a .mat file of version 5. Of a cell array with nothing but real
-// numbers it lists the cells in its place, with names such as c{2,1}.
+// listMAT lists the variables of a .mat file of version 5. It replaces a cell array with only real
+// numbers by its cells, with names such as c{2,1}.
 func listMAT(file string) (out []Entry) {
 	load := loading(func(name string) (array.Array, error) { return mat.ReadVariable(file, name) })
 	for _, e := range array.Got(mat.List(file)) {
@@ -177,8 +176,8 @@ func listMAT(file string) (out []Entry) {
 	return out
 }
 
-// listCells lists the cells of a cell array that are not empty; none where one of them holds
-// something else than real numbers.
+// listCells lists the non-empty cells of a cell array, or nothing if one of them has other values
+// than real numbers.
 func listCells(file string, of mat.Entry) (out []Entry) {
 	for i, c := range array.Got(mat.ListCells(file, of.Name)) {
 		if !slices.Contains(matClasses, c.Class) {
@@ -206,10 +205,9 @@ func cellEntry(of string, shape []int, i int, e Entry) Entry {
 	return e
 }
 
-// listHDF5 lists the datasets of an HDF5 file. Those of MATLAB 7.3 have their axes the other way
-// round, and letters are numbers. It keeps the contents of cells and objects below #refs# and
-// #subsystem#, which are left out; of a cell array with nothing but real numbers the cells are
-// listed in its place, as by listMAT.
+// listHDF5 lists the datasets of an HDF5 file. In files of MATLAB 7.3 their axes are reversed, and
+// letters are numbers. MATLAB keeps the contents of cells and objects below #refs# and #subsystem#,
+// which are ignored; as in listMAT, a cell array with only real numbers is replaced by its cells.
 func listHDF5(file string, matlab bool) []Entry {
 	all := array.Got(hdf5.List(file))
 	byPath := map[string]hdf5.Entry{}
@@ -243,7 +241,7 @@ func listHDF5(file string, matlab bool) []Entry {
 // Sparse is the type of a matrix that scipy or anndata stored as the vectors data, indices and indptr.
 const Sparse = "sparse"
 
-// joinSparse lists a group with these vectors as the matrix that they are, which is not read.
+// joinSparse replaces a group with these vectors by the matrix that they form, which is not read.
 func joinSparse(entries []Entry) (out []Entry) {
 	has := map[string]bool{}
 	for _, e := range entries {
@@ -267,8 +265,9 @@ func joinSparse(entries []Entry) (out []Entry) {
 	return out
 }
 
-// The attributes that MATLAB 7.3 gives its variables. An empty one holds its shape; a sparse one is
-// a group, and the attribute is the number of its rows; an object is known to MATLAB alone.
+// The attributes that MATLAB 7.3 gives its variables. The dataset of an empty variable holds its
+// shape. A sparse one is a group, and the attribute is the number of its rows. Objects can be read
+// only by MATLAB.
 const (
 	matlabClass  = "MATLAB_class"
 	matlabEmpty  = "MATLAB_empty"
@@ -276,8 +275,7 @@ const (
 	matlabObject = "MATLAB_object_decode"
 )
 
-// inHDF5 describes a dataset, in a file of MATLAB as MATLAB shows it, or a group that is one of its
-// variables.
+// inHDF5 describes a dataset, in a MATLAB file as MATLAB shows it, or a group that is one of its variables.
 func inHDF5(file string, e hdf5.Entry, matlab bool, byPath map[string]hdf5.Entry) Entry {
 	class, isVariable := e.Attributes[matlabClass]
 	one := Entry{Name: e.Name, Shape: slices.Clone(e.Shape), Type: e.DType}
@@ -313,7 +311,7 @@ func inHDF5(file string, e hdf5.Entry, matlab bool, byPath map[string]hdf5.Entry
 	return one
 }
 
-// refused is Entry.load of a variable of a class of MATLAB that is not read.
+// refused is Entry.load for a variable of a MATLAB class that is not read.
 func refused(name, class string) func(Entry) (Array, error) {
 	return func(Entry) (Array, error) {
 		return Array{}, fmt.Errorf("variable %s: %w", array.Quote(name), mat.Unreadable(class))
@@ -350,8 +348,8 @@ func empty73(file string, e hdf5.Entry, one Entry) Entry {
 	return one
 }
 
-// sparse73 describes a sparse matrix, whose group holds its numbers (data), their rows (ir) and
-// where each column begins (jc). Without numbers it has the last alone.
+// sparse73 describes a sparse matrix, whose group holds its numbers (data), their rows (ir) and the
+// start of each column (jc). Without numbers it has only jc.
 func sparse73(file string, e hdf5.Entry, one Entry, byPath map[string]hdf5.Entry) Entry {
 	one.Type = "sparse " + e.Attributes[matlabClass]
 	rows, err := strconv.Atoi(e.Attributes[matlabSparse])
@@ -387,7 +385,7 @@ func sparse73(file string, e hdf5.Entry, one Entry, byPath map[string]hdf5.Entry
 	return one
 }
 
-// listCells73 is listCells of MATLAB 7.3, whose cell arrays are references to other datasets.
+// listCells73 is listCells for MATLAB 7.3, whose cell arrays are references to other datasets.
 func listCells73(file string, e hdf5.Entry, of Entry, byPath map[string]hdf5.Entry) (out []Entry) {
 	for i, at := range array.Got(hdf5.References(file, e.Name)) {
 		d, ok := byPath[at]
@@ -403,7 +401,7 @@ func listCells73(file string, e hdf5.Entry, of Entry, byPath map[string]hdf5.Ent
 	return out
 }
 
-// isReal reports whether a dtype as numpy spells it is of real numbers.
+// isReal reports whether a numpy dtype has real numbers.
 func isReal(dtype string) bool {
 	return len(dtype) == 3 && strings.ContainsRune("<>|", rune(dtype[0])) &&
 		strings.ContainsRune("fiub", rune(dtype[1]))

@@ -10,9 +10,9 @@ import (
 	"torchpe/data/array/text"
 )
 
-// inText reads a table, whose first column holds names of the rows where it is headed so, even if
-// they are numbers. It is an error where another column is headed so, and where rows and columns have the
-// same names in different orders.
+// inText reads a table. Its first column holds names of the rows if its heading says so, even if
+// they are numbers. It is an error if another column has such a heading, or if rows and columns
+// have the same names in different orders.
 func inText(file string, header text.Choice) (Array, error) {
 	t, err := text.Read(file, text.Options{Header: header})
 	at := slices.IndexFunc(t.Columns, text.IsID)
@@ -21,13 +21,13 @@ func inText(file string, header text.Choice) (Array, error) {
 	case at > 0 && len(t.Columns) == t.Shape[0] && !isAxes(t.Columns): // tokens by tokens, one called No
 	default:
 		if i, why := notID(t.Data[at:], len(t.Columns)); why != "" {
-			return Array{}, fmt.Errorf("%s: its column %d is headed %q, as names of tokens are, but "+
-				"%v in row %d %s: mend it, or head it otherwise if it is data (x1)", file, at+1, t.Columns[at],
+			return Array{}, fmt.Errorf("%s: the heading of its column %d, %q, is one of names of tokens, but "+
+				"%v in row %d %s: correct it, or use another heading if it is data (x1)", file, at+1, t.Columns[at],
 				t.Data[at+i*len(t.Columns)], i+1, why)
 		}
 		if at > 0 {
-			return Array{}, fmt.Errorf("%s: its column %d is headed %q, as names of tokens are: put it first, "+
-				"or head it otherwise if it is data (x1)", file, at+1, t.Columns[at])
+			return Array{}, fmt.Errorf("%s: the heading of its column %d, %q, is one of names of tokens: put "+
+				"it first, or use another heading if it is data (x1)", file, at+1, t.Columns[at])
 		}
 		t, err = text.Read(file, text.Options{Header: text.Yes, RowNames: text.Yes})
 	}
@@ -37,7 +37,7 @@ func inText(file string, header text.Choice) (Array, error) {
 	if slices.Equal(slices.Sorted(slices.Values(t.Rows)), slices.Sorted(slices.Values(t.Columns))) {
 		for i, name := range t.Rows {
 			if name != t.Columns[i] {
-				return Array{}, fmt.Errorf("%s: row %d is named %q and column %d %q: the rows and columns of a "+
+				return Array{}, fmt.Errorf("%s: row %d is named %q but column %d %q: the rows and columns of a "+
 					"matrix between tokens are the same tokens in the same order", file, i+1, name, i+1, t.Columns[i])
 			}
 		}
@@ -45,26 +45,26 @@ func inText(file string, header text.Choice) (Array, error) {
 	return Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}, nil
 }
 
-// notID says which number in the first column is no name, and why; nothing where all are whole and
-// distinct.
+// notID returns a number in the first column that is not a name, and the reason, or "" if all are
+// whole and distinct.
 func notID(data []float64, columns int) (row int, why string) {
 	seen := map[float64]bool{}
 	for i := 0; i < len(data); i += columns {
 		switch v := data[i]; {
 		case v != math.Trunc(v) || math.Abs(v) > 1<<53: // or NaN
-			return i / columns, "is no whole number"
+			return i / columns, "is not a whole number"
 		case seen[v]:
-			return i / columns, "stands in a row above, too"
+			return i / columns, "is also in a row above"
 		}
 		seen[data[i]] = true
 	}
 	return 0, ""
 }
 
-// Named takes the first column of a matrix as the names of its rows where all tokens (nil: unknown) are
-// among its numbers. It returns an error where the column may be names or data: whole, distinct numbers
-// that count the rows, are all ten times as large as any other number, or have fractions beside them in
-// half of the rows. Else it returns a unchanged.
+// Named uses the first column of a matrix as names of its rows if all tokens (nil: unknown) are
+// among its numbers. It returns an error if the column may be names or data: distinct integers that
+// count the rows, are all ten times as large as any other number, or have fractions beside them in
+// half of the rows. Otherwise it returns a unchanged.
 func (a Array) Named(tokens []string) (Array, error) {
 	if len(a.Shape) != 2 || a.Rows != nil || a.Shape[1] < 2 || isAxes(a.Columns) {
 		return a, nil
@@ -72,7 +72,7 @@ func (a Array) Named(tokens []string) (Array, error) {
 	n, width := a.Shape[0], a.Shape[1]
 	if _, why := notID(a.Data, width); why != "" ||
 		slices.ContainsFunc(a.Data, func(v float64) bool { return v-v != 0 }) {
-		return a, nil // what is not finite is named by who takes the numbers
+		return a, nil // callers report values that are not finite
 	}
 	rest, names := make([]float64, 0, n*(width-1)), make([]string, 0, n)
 	fractions, counts := 0, n > 2 // rows with fractions
@@ -104,8 +104,8 @@ func (a Array) Named(tokens []string) (Array, error) {
 	return a, nil
 }
 
-// HasAll reports whether there are tokens and each of them is among names. Whole numbers are compared
-// as numbers: 1.0 is 1.
+// HasAll reports whether there are tokens and each of them is among names. Integers are compared as
+// numbers: 1.0 is 1.
 func HasAll(names, tokens []string) bool {
 	among := map[string]bool{}
 	for _, name := range names {
@@ -115,8 +115,8 @@ func HasAll(names, tokens []string) bool {
 		func(t string) bool { return !among[PlainNumber(t)] })
 }
 
-// Twice returns the places of a name and of the first one before it that is equal; ok is false where all
-// differ. Empty names count as different.
+// Twice returns the indexes of a name and of an earlier equal one; ok is false if all differ. Empty
+// names count as different.
 func Twice(names []string) (first, second int, ok bool) {
 	place := make(map[string]int, len(names))
 	for i, name := range names {
@@ -128,8 +128,8 @@ func Twice(names []string) (first, second int, ok bool) {
 	return 0, 0, false
 }
 
-// PlainNumber spells a whole number in digits alone, 1 for 1.0 and 01, and returns other text, and
-// numbers that a float64 may round, as it is.
+// PlainNumber formats an integer with digits only, 1 for 1.0 and 01. Other text, and numbers that a
+// float64 may round, are returned unchanged.
 func PlainNumber(name string) string {
 	name = strings.TrimSpace(name)
 	v, err := text.Number(name)

@@ -8,8 +8,8 @@ import (
 	"torchpe/data/array"
 )
 
-// AxisKind is the kind of things that the indices of an axis stand for, in the words of the format
-// (IndicesMapToDataType).
+// AxisKind is the kind of objects for which the indices of an axis stand, in the terms of the
+// format (IndicesMapToDataType).
 type AxisKind string
 
 // The kinds of axes.
@@ -21,16 +21,16 @@ const (
 	Labels      AxisKind = "CIFTI_INDEX_TYPE_LABELS"
 )
 
-// Axis describes the rows or the columns of the data. Which of its fields are filled depends on
-// its kind; the two axes of a square matrix may share them.
+// Axis describes the rows or the columns of the data. Its kind decides which fields are filled; the
+// two axes of a square matrix may share them.
 type Axis struct {
 	Kind     AxisKind
 	Length   int
 	Parcels  []Parcel  // PARCELS, one for each index
-	Surfaces []Surface // PARCELS, the surfaces that their vertices lie on
+	Surfaces []Surface // PARCELS, the surfaces of their vertices
 	Models   []Model   // BRAIN_MODELS, by ascending offset
 	Maps     []Map     // SCALARS and LABELS, one for each index
-	// Volume is the space of the voxels of PARCELS and BRAIN_MODELS, nil where the file gives none.
+	// Volume is the space of the voxels of PARCELS and BRAIN_MODELS, nil if the file has none.
 	Volume *Volume
 	text   []byte // PARCELS, the XML between the tags of the element
 }
@@ -39,7 +39,7 @@ type Axis struct {
 type Parcel struct {
 	Name     string
 	Vertices []Vertices // at most one for each structure
-	Voxels   [][3]int32 // places i, j, k in the volume, from 0
+	Voxels   [][3]int32 // indexes i, j, k in the volume, from 0
 }
 
 // Vertices are vertices of the surface of one structure.
@@ -48,15 +48,13 @@ type Vertices struct {
 	Index     []int32 // from 0
 }
 
-// Surface is the size of the surface of a structure, with the vertices that are left out (the
-// medial wall) counted.
+// Surface is the size of the surface of a structure, including the excluded vertices of the medial wall.
 type Surface struct {
 	Structure string
 	Vertices  int // such as 32492 for 32k_fs_LR
 }
 
-// Model lists the vertices or voxels of one structure that the indices from Offset to
-// Offset+Count-1 of an axis stand for.
+// Model lists the vertices or voxels of one structure, for the indices Offset to Offset+Count-1 of an axis.
 type Model struct {
 	Structure       string
 	Offset          int
@@ -66,7 +64,7 @@ type Model struct {
 	Voxels          [][3]int32 // [Count]
 }
 
-// Surface reports whether the model is of vertices; otherwise it is of voxels.
+// Surface reports whether the model has vertices; otherwise it has voxels.
 func (m Model) Surface() bool { return m.SurfaceVertices > 0 }
 
 // surfaces returns the surfaces of PARCELS or BRAIN_MODELS.
@@ -86,7 +84,7 @@ type Map struct {
 	Labels map[int]string // the names of the keys in the data; nil for SCALARS
 }
 
-// Volume is the space that voxels lie in.
+// Volume is the space of voxels.
 type Volume struct {
 	Size          [3]int        // voxels along i, j, k
 	Affine        [4][4]float64 // from i, j, k to x, y, z in units of 10^MeterExponent metres
@@ -106,7 +104,7 @@ func (m *Image) setAxes(maps []indicesMap) {
 	}
 }
 
-// apply sets the axes that a MatrixIndicesMap applies to.
+// apply sets the axes to which a MatrixIndicesMap applies.
 func (x *indicesMap) apply(m *Image) {
 	for i, s := range strings.Split(x.applies, ",") {
 		axis := slices.Index([]string{"0", "1"}, strings.TrimSpace(s))
@@ -128,7 +126,7 @@ func (x *indicesMap) apply(m *Image) {
 	}
 }
 
-// check fails for what is wrong with an axis, or where the length in the header is another.
+// check fails for an invalid axis, or for a length other than that in the header.
 func (x *indicesMap) check(axis, length int) {
 	defer array.Within("dimension %s (dim[%d] is %d)", x.applies, 5+axis, length)
 	switch x.Kind {
@@ -144,7 +142,7 @@ func (x *indicesMap) check(axis, length int) {
 	}
 }
 
-// checkMaps checks that the maps of LABELS have a table, and no others.
+// checkMaps checks that maps of LABELS have a table, and that no others have one.
 func (a *Axis) checkMaps() {
 	for i, m := range a.Maps {
 		switch {
@@ -156,12 +154,12 @@ func (a *Axis) checkMaps() {
 	}
 }
 
-// checkParcels checks that a parcel has a name of its own.
+// checkParcels checks that parcels have distinct names.
 func (a *Axis) checkParcels() {
 	names := make(map[string]bool, len(a.Parcels))
 	for _, p := range a.Parcels {
 		if names[p.Name] {
-			array.Failf("parcel %.60q is there twice", p.Name)
+			array.Failf("parcel %.60q occurs twice", p.Name)
 		}
 		names[p.Name] = true
 	}
@@ -192,13 +190,13 @@ func (a *Axis) checkModels() {
 	a.checkSpace("the model of", parts)
 }
 
-// checkSpace checks that vertices and voxels lie in their space and that none is there twice. Messages
-// name a part after what it is.
+// checkSpace checks that vertices and voxels lie in their space and that none occurs twice. In
+// messages, what precedes the name of a part.
 func (a *Axis) checkSpace(what string, parts []Parcel) {
 	sizes := make(map[string]int, len(a.Surfaces))
 	for _, s := range a.surfaces() {
 		if sizes[s.Structure] > 0 {
-			array.Failf("surface %.60q is there twice", s.Structure)
+			array.Failf("surface %.60q occurs twice", s.Structure)
 		}
 		sizes[s.Structure] = s.Vertices
 	}
@@ -213,11 +211,11 @@ func (a *Axis) checkSpace(what string, parts []Parcel) {
 	}
 	for structure, list := range vertices {
 		if v, twice := repeated(list, cmp.Compare); twice {
-			array.Failf("vertex %d of %.60q is there twice", v, structure)
+			array.Failf("vertex %d of %.60q occurs twice", v, structure)
 		}
 	}
 	if v, twice := repeated(voxels, func(a, b [3]int32) int { return slices.Compare(a[:], b[:]) }); twice {
-		array.Failf("voxel %d is there twice", v)
+		array.Failf("voxel %d occurs twice", v)
 	}
 }
 
@@ -237,7 +235,7 @@ func (a *Axis) checkPart(what string, p Parcel, sizes map[string]int) {
 		seen[v.Structure] = true
 	}
 	if len(p.Voxels) > 0 && a.Volume == nil {
-		array.Failf("has voxels, but there is no Volume that they lie in")
+		array.Failf("has voxels, but there is no Volume for them")
 	}
 	for _, v := range p.Voxels {
 		for i := range v {
@@ -248,7 +246,7 @@ func (a *Axis) checkPart(what string, p Parcel, sizes map[string]int) {
 	}
 }
 
-// repeated sorts a list, and returns an element that it has twice.
+// repeated sorts a list and returns an element that occurs twice.
 func repeated[T comparable](list []T, compare func(a, b T) int) (v T, twice bool) {
 	slices.SortFunc(list, compare)
 	for i := 1; i < len(list); i++ {

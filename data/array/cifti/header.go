@@ -10,22 +10,21 @@ import (
 	"torchpe/data/array"
 )
 
-// The sizes of the two NIfTI headers, which stand in their first four bytes, and what begins a
-// NIfTI-2 file that holds its own data. The line ends in it show a file that was copied as text.
+// The sizes of the two NIfTI headers, which are in their first four bytes, and the magic of a
+// NIfTI-2 file with its own data. The line ends in it reveal a file that was copied as text.
 const (
 	nifti1Size = 348
 	nifti2Size = 540
 	magic      = "n+2\x00\r\n\x1a\n"
 )
 
-// ecodeCIFTI marks the header extension that holds the XML of CIFTI.
+// ecodeCIFTI marks the header extension with the XML of CIFTI.
 const ecodeCIFTI = 32
 
-// maxExtensions bounds the extensions before CIFTI's. Files have one.
+// maxExtensions is the largest number of extensions before CIFTI's. Files have one.
 const maxExtensions = 100
 
-// fileHeader is the NIfTI-2 header as it lies in a file (nifti2.h, struct nifti_2_header), 540
-// bytes.
+// fileHeader is the NIfTI-2 header as in a file (nifti2.h, struct nifti_2_header), 540 bytes.
 type fileHeader struct {
 	Size                                     int32
 	Magic                                    [8]byte
@@ -48,15 +47,15 @@ type fileHeader struct {
 	Unused                                   [15]byte
 }
 
-// numbers lists the types by NIfTI's code. Complex and 128-bit numbers and colours have no place in
-// a matrix of float64.
+// numbers lists the types by NIfTI's code, without complex and 128-bit numbers and colours, which
+// do not fit into a matrix of float64.
 var numbers = map[int16]array.Number{
 	2: array.Uint(1), 4: array.Int(2), 8: array.Int(4), 16: array.Float(4), 64: array.Float(8),
 	256: array.Int(1), 512: array.Uint(2), 768: array.Uint(4), 1024: array.Int(8),
 	1280: array.Uint(8),
 }
 
-// readFileHeader reads the header and finds out its byte order.
+// readFileHeader reads the header and detects its byte order.
 func readFileHeader(s *source) (*fileHeader, binary.ByteOrder) {
 	if s.left() < 4 {
 		array.Failf("%d bytes are too few for a CIFTI-2 file", s.left())
@@ -99,12 +98,11 @@ func byteOrder(b []byte) (binary.ByteOrder, uint32) {
 	return binary.LittleEndian, 0
 }
 
-// errNoCIFTI is the error of a NIfTI-2 file without the XML.
+// errNoCIFTI is the error for a NIfTI-2 file without the XML.
 var errNoCIFTI = errors.New(
 	"a NIfTI-2 file without a CIFTI extension (code 32): not a CIFTI file, perhaps an image volume")
 
-// findXML walks the header's extensions and returns the text of the one that is CIFTI's, without
-// the zeros that fill it up.
+// findXML walks the header's extensions and returns the text of CIFTI's, without padding zeros.
 func findXML(s *source, h *fileHeader, order binary.ByteOrder) []byte {
 	if h.VoxOffset < nifti2Size || h.VoxOffset > s.limit {
 		array.FailDamaged("vox_offset says that the data begins at byte %d, %s", h.VoxOffset, s.holds(0))
@@ -141,15 +139,15 @@ func findXML(s *source, h *fileHeader, order binary.ByteOrder) []byte {
 	return nil
 }
 
-// layout describes the data by the header.
+// layout describes the data according to the header.
 type layout struct {
 	dims         [2]int // by CIFTI's dimension: dim[5], dim[6]
 	count        int
 	number       array.Number
-	slope, inter float64 // 1 and 0 where the header asks for no scaling
+	slope, inter float64 // 1 and 0 if the header has no scaling
 }
 
-// layout checks the dimensions, the type of the numbers and that the file is long enough for them.
+// layout checks the dimensions and the type of the numbers, and that the file is long enough for them.
 func (h *fileHeader) layout(s *source) layout {
 	switch {
 	case h.Dim[0] == 7:

@@ -7,10 +7,10 @@ import (
 	"torchpe/data/array"
 )
 
-// Kind is the kind of a file, by the name that stands before .nii in the names of such files.
+// Kind is the kind of a file, as in its name before .nii.
 type Kind string
 
-// The kinds of files with two axes. Unknown stands for a pair of axes that has no name.
+// The kinds of files with two axes. Unknown stands for a pair of axes without a name.
 const (
 	Dconn    Kind = "dconn"
 	Dtseries Kind = "dtseries"
@@ -42,9 +42,9 @@ var kinds = map[[2]AxisKind]Kind{
 
 // Image is the content of a CIFTI-2 file.
 type Image struct {
-	Name string // the file, as it was named to the reader; errors begin with it
+	Name string // the file as given to the reader; errors start with it
 
-	// Kind follows from the axes: programs that copy headers leave wrong intents behind.
+	// Kind follows from the axes, because programs that copy headers leave wrong intents.
 	Kind     Kind
 	Datatype string  // of the numbers in the file, such as "float32"
 	Axes     [2]Axis // by AppliesToMatrixDimension: Axes[0] varies fastest in the file
@@ -54,26 +54,24 @@ type Image struct {
 	Data array.Array
 }
 
-// Shape returns the shape of the data, [Axes[1].Length, Axes[0].Length], also where it was not
-// read.
+// Shape returns the shape of the data, [Axes[1].Length, Axes[0].Length], even if it was not read.
 func (m *Image) Shape() []int {
 	return []int{m.Axes[1].Length, m.Axes[0].Length}
 }
 
-// HasExtension reports whether the file at path is called as CIFTI files are.
+// HasExtension reports whether the file at path has an extension of CIFTI files.
 func HasExtension(path string) bool {
 	return strings.HasSuffix(strings.TrimSuffix(strings.ToLower(path), ".gz"), ".nii")
 }
 
-// Read reads the file at path, which must be a regular file, plain or compressed by gzip. Its
-// errors name the file, what is wrong with which value, and for other NIfTI files what to do.
+// Read reads the file at path, which must be a regular file, plain or compressed with gzip. Its
+// errors name the file and the wrong value, and for other NIfTI files have advice.
 func Read(path string) (*Image, error) {
 	return readPath(path, true)
 }
 
-// ReadHeader reads everything but the data of the file at path. In a plain file it also checks that
-// the data is there; of a compressed one it reads only the beginning, so that damage after it stays
-// unseen.
+// ReadHeader reads everything except the data of the file at path. In a plain file it also checks that the
+// data exists; of a compressed one it reads only the beginning, so that later damage is not detected.
 func ReadHeader(path string) (*Image, error) {
 	return readPath(path, false)
 }

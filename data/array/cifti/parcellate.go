@@ -194,7 +194,7 @@ func labelled(image *Image) (*labels, error) {
 			name, known := m.Labels[key]
 			switch {
 			case float64(key) != v || math.Abs(v) > math.MaxInt32:
-				err = fmt.Errorf("map %.60q of %s has the value %v at %s, which is no label key", m.Name,
+				err = fmt.Errorf("map %.60q of %s has the value %v at %s, which is not a label key", m.Name,
 					image.Name, v, g)
 			case known && name == unassigned, key == 0 && name == "":
 			case !known:

@@ -156,7 +156,7 @@ func (e element) indices() (list []int32) {
 func (e element) voxels() (list [][3]int32) {
 	numbers := e.indices()
 	if len(numbers)%3 != 0 {
-		array.Failf("%d numbers of %s are no triples", len(numbers), e.Name.Local)
+		array.Failf("%d numbers of %s are not triples", len(numbers), e.Name.Local)
 	}
 	for v := range slices.Chunk(numbers, 3) {
 		list = append(list, [3]int32(v))

@@ -149,14 +149,14 @@ func (c *cursor) attribute(t *datatype, shape []int, isConvention bool) string {
 func (f *file) dataset(path string) *dataset {
 	messages := f.lookup(path)
 	if isGroup(messages) {
-		array.Failf("it is a group: name one of its datasets: %w",
+		array.Failf("it is a group: choose one of its datasets: %w",
 			f.missing(path, "", f.links(messages)))
 	}
 	d := &dataset{f: f, attributes: f.attributes(messages)}
 	part := func(kind int, what string) []byte {
 		data := f.find(messages, kind)
 		if data == nil {
-			array.Failf("it has no %s, so it is no dataset", what)
+			array.Failf("it has no %s, so it is not a dataset", what)
 		}
 		return data
 	}
@@ -164,7 +164,7 @@ func (f *file) dataset(path string) *dataset {
 	d.layout = part(msgLayout, "layout")
 	pipeline, fill := f.find(messages, msgFilters), f.find(messages, msgFill)
 	if f.find(messages, msgExternal) != nil {
-		array.Failf("its numbers lie in other files (external storage), which cannot " +
+		array.Failf("its numbers are in other files (external storage), which cannot " +
 			"be read: store its numbers with h5py (as a dataset of x[...])")
 	}
 	d.shape = f.cursor(space, "dataspace").dataspace()

@@ -124,7 +124,7 @@ func (f *file) symbols(address uint64, names []byte) (links []link) {
 
 func (f *file) heapText(heap []byte, at uint64) string {
 	if at >= uint64(len(heap)) {
-		array.FailDamaged("a name lies at byte %d of a heap of %d", at, len(heap))
+		array.FailDamaged("a name starts at byte %d of a heap of %d", at, len(heap))
 	}
 	return f.cursor(heap[at:], "heap of names").text()
 }
@@ -183,7 +183,7 @@ func (w *walk) object(path string, address uint64, depth int) {
 		w.add(Entry{Name: path, DType: Group, Attributes: all, address: address})
 	}
 	if depth > maxDepth {
-		array.Failf("%s: groups lie more than %d deep", path, maxDepth)
+		array.Failf("%s: groups are nested more than %d deep", path, maxDepth)
 	}
 	links := within(path, func() []link { return w.links(messages) })
 	slices.SortFunc(links, func(a, b link) int { return strings.Compare(a.name, b.name) })
@@ -210,7 +210,7 @@ func (f *file) lookup(path string) []message {
 	messages, parts := f.header(f.root), split(path)
 	for len(parts) > 0 {
 		if !isGroup(messages) {
-			array.Failf("%s is no group, so there is no %s in it", at, strings.Join(parts, "/"))
+			array.Failf("%s is not a group, so there is no %s in it", at, strings.Join(parts, "/"))
 		}
 		links := within(at, func() []link { return f.links(messages) })
 		i := slices.IndexFunc(links, func(l link) bool { return l.name == parts[0] })

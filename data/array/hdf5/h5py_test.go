@@ -184,7 +184,7 @@ func TestLinks(t *testing.T) {
 		for name, want := range map[string]string{
 			"loop": "soft links", "dangling": `no "nowhere"`, "external": "external link to file \"other.h5\"",
 			"rfMRI_REST1_RL":                  "nuisanceReg_resid",
-			"soft/x":                          "no group",
+			"soft/x":                          "not a group",
 			"rfMRI_REST1_R/nuisanceReg_resid": `did you mean "rfMRI_REST1_RL"`,
 		} {
 			expect.Error(t, expect.ErrorOf(Read(path, name)), want)

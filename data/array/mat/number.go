@@ -30,7 +30,7 @@ var limits = map[class][2]float64{
 }
 
 // checkClass returns an error for a value that its class cannot hold. MATLAB stores integers, and
-// doubles that are integers, in the narrowest type that holds all of an array, whatever its class.
+// doubles that are integers, in the narrowest type that holds all of an array, regardless of its class.
 func (h *header) checkClass(v float64) error {
 	if h.logical {
 		if v != 0 && v != 1 {
@@ -63,7 +63,7 @@ func (s *stream) data(h *header) data {
 	e := s.next("numbers", numberKinds...)
 	n := numbers[e.kind]
 	if h.logical && e.kind == miDouble && e.size < 8*h.least {
-		n = array.Uint(1) // as MATLAB stores the numbers of sparse logicals, whatever their type
+		n = array.Uint(1) // as MATLAB stores the numbers of sparse logicals, regardless of their type
 	}
 	if h.shape == nil {
 		h.shape = []int{int(e.size) / n.Bytes}

@@ -9,7 +9,7 @@ import (
 // Entry describes an array that has not been read.
 type Entry struct {
 	Name  string // the member's name without .npy; empty for the one array of an .npy file
-	Shape []int  // as numpy shows it, whatever the order in the file
+	Shape []int  // as in numpy, regardless of the order in the file
 	DType string // as numpy spells it: "<f8" is a little-endian float64
 }
 

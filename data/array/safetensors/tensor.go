@@ -106,7 +106,7 @@ func New[T Element](name string, shape []int, values []T) (Tensor, error) {
 	return t, nil
 }
 
-// Float64s returns the elements as float64, whatever the dtype; BOOL gives 0 and 1. Values of I64 and
+// Float64s returns the elements as float64, regardless of the dtype; BOOL gives 0 and 1. Values of I64 and
 // U64 beyond 2^53 are an error.
 func (t Tensor) Float64s() ([]float64, error) {
 	if err := t.Check(); err != nil {

@@ -1,6 +1,6 @@
 // Package petest builds small models with a positional encoding for tests, gives them inputs and
-// compares the arrays that come out. The conformance suite of encodings, in the tests of models/pe,
-// and the tests of models and models/export use it. It may import torchpe, models/pe, models and the
+// compares the resulting arrays. The conformance suite of encodings, in the tests of models/pe, and
+// the tests of models and models/export use it. It may import torchpe, models/pe, models and the
 // standard library.
 package petest
 
@@ -21,7 +21,7 @@ type Array struct {
 	Values []float64
 }
 
-// ArrayOf copies a tensor out.
+// ArrayOf copies a tensor to the host.
 func ArrayOf(t torchpe.Tensor) Array { return Array{Shape: t.Shape(), Values: t.Float64s()} }
 
 // Zeros returns an array of zeros.
@@ -47,12 +47,12 @@ func (a Array) Row(i int) []float64 {
 	return a.Values[i*n : (i+1)*n]
 }
 
-// UnmarshalJSON reads nested lists; null is NaN. An object of rows by number has zeros between them.
+// UnmarshalJSON reads nested lists; null is NaN. In an object with rows by number, missing rows are zeros.
 func (a *Array) UnmarshalJSON(data []byte) error {
 	if data[0] == '{' {
 		var rows map[int][]float64
 		if err := json.Unmarshal(data, &rows); err != nil || len(rows) == 0 {
-			return fmt.Errorf("an object that is not rows by number: %v", err)
+			return fmt.Errorf("an object without rows by number: %v", err)
 		}
 		last := slices.Max(slices.Collect(maps.Keys(rows)))
 		*a = Zeros(last+1, len(rows[last]))
@@ -76,7 +76,7 @@ func (a *Array) append(nested any, axis int) error {
 		a.Shape = append(a.Shape, len(list))
 	}
 	if ok != (axis < len(a.Shape)) || ok && len(list) != a.Shape[axis] {
-		return fmt.Errorf("ragged lists where the shape is %v", a.Shape)
+		return fmt.Errorf("ragged lists for the shape %v", a.Shape)
 	}
 	for _, part := range list {
 		if err := a.append(part, axis+1); err != nil {
@@ -92,7 +92,7 @@ func (a *Array) append(nested any, axis int) error {
 	case float64:
 		a.Values = append(a.Values, v)
 	default:
-		return fmt.Errorf("%v (%T) is no number", v, v)
+		return fmt.Errorf("%v (%T) is not a number", v, v)
 	}
 	return nil
 }
@@ -100,8 +100,8 @@ func (a *Array) append(nested any, axis int) error {
 // Tolerance bounds the difference of a value from want: Atol + Rtol |want|.
 type Tolerance struct{ Atol, Rtol float64 }
 
-// Compare returns an error that names the first element that differs. Where want is NaN (masked)
-// got may be anything.
+// Compare returns an error that names the first element that differs. Where want is NaN (masked),
+// got may have any value.
 func Compare(got, want Array, tol Tolerance) error {
 	if fmt.Sprint(got.Shape) != fmt.Sprint(want.Shape) {
 		return fmt.Errorf("shape %v, want %v", got.Shape, want.Shape)
@@ -133,7 +133,7 @@ func Closed(f func(s *torchpe.Scope)) {
 	f(s)
 }
 
-// Main runs a package's tests and returns their exit status, which is 1 also where tensors are left.
+// Main runs a package's tests and returns their exit status, which is 1 if tensors are left alive.
 func Main(m *testing.M) int {
 	code := m.Run()
 	if n := torchpe.Live(); n != 0 && code == 0 {

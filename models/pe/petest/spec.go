@@ -12,28 +12,26 @@ import (
 	"torchpe/torchpe"
 )
 
-// Spec describes an instance of a scheme in a small model; fields left at zero take the suite's
-// values.
+// Spec describes an instance of a scheme in a small model. Zero fields stand for the suite's values.
 type Spec struct {
 	Scheme    string
-	Fidelity  string // "code" where empty
+	Fidelity  string // "" is "code"
 	Given     pe.Options
 	Positions pe.Positions // 2 rows of 4 tokens
 	Layers    int          // 2
 	Heads     int          // 1
-	DModel    int          // 8, or what the scheme's MinHeadWidth asks for
+	DModel    int          // 8, or what the scheme's MinHeadWidth requires
 	Seeds     []uint64     // one member
-	Sigma     []float64    // a value of its own for each member
-	// Change, where given, is applied to the configuration last; it starts out as float64 on the
-	// CPU.
+	Sigma     []float64    // a different value for each member
+	// Change, if not nil, is applied to the configuration last, which by then is float64 on the CPU.
 	Change func(*models.Config)
-	// Set holds values of parameters that replace the initial ones, for Model.
+	// Set holds values that replace initial values of parameters in Model.
 	Set map[string][]float64
 }
 
 // Read returns the spec that a text describes: options as name=value, and the words "text" for the
-// text's reading, "d_model=8", "heads=2", "layers=1", and "line=8", "grid=2x4" or "box=2x2x2" for the
-// positions. It panics on other words.
+// text's reading, "d_model=8", "heads=2", "layers=1", and "line=8", "grid=2x4" or "box=2x2x2" for
+// the positions. It panics on other words.
 func Read(text string) Spec {
 	sp := Spec{Fidelity: "code", Given: pe.Options{}}
 	for _, word := range strings.Fields(text) {
@@ -64,16 +62,16 @@ func Read(text string) Spec {
 	return sp
 }
 
-// Given returns options that are written as name=value, with blanks between.
+// Given returns options from a text with words name=value.
 func Given(format string, args ...any) pe.Options { return Read(fmt.Sprintf(format, args...)).Given }
 
-// The suite's seeds and sigmas, of up to three members.
+// The suite's seeds and sigmas, for up to three members.
 var (
 	Seeds = []uint64{11, 22, 33}
 	Sigma = []float64{0.5, 1.1, 0.2}
 )
 
-// Config returns the model's configuration; an option's bad value is an error.
+// Config returns the model's configuration. A bad value of an option is an error.
 func (sp Spec) Config() (models.Config, error) {
 	scheme, err := pe.Find(sp.Scheme)
 	if err != nil {
@@ -113,7 +111,7 @@ func (sp Spec) Config() (models.Config, error) {
 	return c, nil
 }
 
-// New builds the model. Close it.
+// New builds the model. Call Close when done.
 func (sp Spec) New() (*models.Model, error) {
 	c, err := sp.Config()
 	if err != nil {
@@ -122,7 +120,7 @@ func (sp Spec) New() (*models.Model, error) {
 	return models.New(c)
 }
 
-// Model builds the model for a test, which closes it.
+// Model builds the model for a test, which closes it at its end.
 func (sp Spec) Model(t testing.TB) *models.Model {
 	t.Helper()
 	m, err := sp.New()
@@ -138,12 +136,12 @@ func (sp Spec) Model(t testing.TB) *models.Model {
 	return m
 }
 
-// Batch is an input of a model [E,B,N], on the host. Each member has its own, drawn from its seed.
+// Batch is an input of a model [E,B,N], on the host. Each member's part is drawn from its seed.
 type Batch struct {
 	Members, Size, Tokens  int
 	Symbols, Probe, Target []int64 // [E,B,N], [E,B] and [E,B]
 	Positions              pe.Positions
-	drawn                  []float64 // [E,B,places], where the encoding wants positions drawn
+	drawn                  []float64 // [E,B,places], if the encoding needs drawn positions
 }
 
 // NewBatch draws samples of tokens at positions p for each member, from the stream called name of its
@@ -169,7 +167,7 @@ func NewBatch(m *models.Model, p pe.Positions, samples int, name string) Batch {
 	return b
 }
 
-// Input puts the batch on the model's device.
+// Input copies the batch to the model's device.
 func (b Batch) Input(s *torchpe.Scope, m *models.Model) models.Input {
 	c := m.Config
 	in := models.Input{

@@ -1,11 +1,11 @@
-// Package ctorch calls the C interface of lib/libtorchpe.so (shim/shim.h, shim/functions.h) and turns
-// its results into Go values. It is the only package with import "C". It handles numbers of tensors
-// (Handle); scopes, shapes and panics belong to package torchpe. Each call returns its own error.
+// Package ctorch calls the C interface of lib/libtorchpe.so (shim/shim.h, shim/functions.h) and turns its
+// results into Go values. It is the only package with import "C". It handles tensors by number (Handle);
+// scopes, shapes and panics belong to package torchpe. Each call returns its own error.
 //
-// The library is loaded when one of its functions is first called (load.c). A program looks for it in
-// ../lib beside its own folder, then in its own folder. Tests, which `go test` builds in a temporary
-// folder, then look in lib of this clone. The tag `installed`, which `make build` sets, leaves that
-// out, so that a program that was copied or moved never loads the library of another clone.
+// The library is loaded when one of its functions is first called (load.c). A program looks for it
+// in ../lib beside its own folder, then in its own folder. Tests, which `go test` builds in a
+// temporary folder, then look in lib of this clone. The tag `installed`, which `make build` sets,
+// omits that last step, so that a copied or moved program never loads the library of another clone.
 //
 // The package imports the standard library only.
 package ctorch
@@ -29,7 +29,7 @@ import (
 	"unsafe"
 )
 
-// Handle names a tensor of the shim; 0 names none.
+// Handle identifies a tensor of the shim; 0 is none.
 type Handle uint64
 
 // Data types, as shim.h numbers them.
@@ -47,7 +47,7 @@ const CPU = int(C.TP_CPU)
 const MaxRank = int(C.TP_MAX_RANK)
 
 // abi is TP_ABI of shim.h. Go's build cache does not see that header change: a new number in CFLAGS
-// above makes it rebuild.
+// above forces a rebuild.
 const abi = int(C.TORCHPE_ABI)
 
 // failure turns a C error text into a Go error and frees it.
@@ -59,11 +59,11 @@ func failure(text *C.char) error {
 	return errors.New(plain(C.GoString(text)))
 }
 
-// shortOfMemory matches what libtorch's CPU allocator says, which names a line of its source.
+// shortOfMemory matches the error of libtorch's CPU allocator, which starts with a line of its source.
 var shortOfMemory = regexp.MustCompile(`^\[enforce fail at [^\]]*\].*can't allocate memory: ` +
 	`you tried to allocate (\d+) bytes`)
 
-// plain returns what libtorch says in words of users.
+// plain rewrites libtorch's message for users.
 func plain(text string) string {
 	if m := shortOfMemory.FindStringSubmatch(text); m != nil {
 		bytes, _ := strconv.ParseFloat(m[1], 64) // digits
@@ -94,12 +94,12 @@ func flag(b bool) C.int {
 	return 0
 }
 
-// ints gives a slice's memory as C sees it; int is 64 bits wide on every platform libtorch runs on.
+// ints returns a slice's memory for C; int has 64 bits on every platform on which libtorch runs.
 func ints(v []int) *C.int64_t { return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(v))) }
 
 func handles(v []Handle) *C.tp_tensor { return (*C.tp_tensor)(unsafe.Pointer(unsafe.SliceData(v))) }
 
-// Live counts the tensors that exist.
+// Live returns the number of tensors that exist.
 func Live() int { return int(C.tp_live()) }
 
 // Release frees tensors in one call. All open ones are freed; closed ones among them are an error.
@@ -110,8 +110,8 @@ func Release(hs []Handle) error {
 	return failure(C.tp_release(handles(hs), C.int64_t(len(hs))))
 }
 
-// FromData copies an array into a new tensor. T must be the Go type of dtype, and the shape hold as
-// many values.
+// FromData copies an array into a new tensor. T must be the Go type of dtype, and the shape must
+// have as many elements.
 func FromData[T float32 | float64 | int64 | bool](data []T, shape []int, dtype, device int) (Handle, error) {
 	if err := checkData(data, shape, dtype); err != nil {
 		return 0, err
@@ -120,8 +120,8 @@ func FromData[T float32 | float64 | int64 | bool](data []T, shape []int, dtype, 
 		C.int(len(shape)), C.int(dtype), C.int(device)))
 }
 
-// ShareData makes a tensor on the CPU that uses an array's own memory, which the caller pins (runtime.Pinner)
-// as long as any tensor uses it.
+// ShareData returns a tensor on the CPU that uses an array's own memory, which the caller must pin
+// (runtime.Pinner) as long as any tensor uses it.
 func ShareData[T float32 | float64](data []T, shape []int, dtype int) (Handle, error) {
 	if err := checkData(data, shape, dtype); err != nil {
 		return 0, err
@@ -129,11 +129,11 @@ func ShareData[T float32 | float64](data []T, shape []int, dtype int) (Handle, e
 	return result(C.tp_share_data(unsafe.Pointer(unsafe.SliceData(data)), ints(shape), C.int(len(shape)), C.int(dtype)))
 }
 
-// checkData checks that T is the Go type of dtype and that the shape holds as many values.
+// checkData checks that T is the Go type of dtype and that the shape has as many elements.
 func checkData[T float32 | float64 | int64 | bool](data []T, shape []int, dtype int) error {
 	n := 1
 	for _, d := range shape {
-		n *= d // where it overflows, C refuses the shape
+		n *= d // if this overflows, C refuses the shape
 	}
 	var zero T
 	if size := elementSize(dtype); n != len(data) || size != 0 && size != unsafe.Sizeof(zero) {
@@ -142,7 +142,7 @@ func checkData[T float32 | float64 | int64 | bool](data []T, shape []int, dtype 
 	return nil
 }
 
-// elementSize is the size in bytes of a data type, 0 of an unknown one.
+// elementSize is the size in bytes of a data type, or 0 for an unknown one.
 func elementSize(dtype int) uintptr {
 	switch dtype {
 	case Float32:
@@ -172,7 +172,7 @@ type Info struct {
 	RequiresGrad  bool
 }
 
-// Describe returns shape, dtype, device and whether a gradient is wanted.
+// Describe returns shape, dtype, device and whether a gradient is required.
 func Describe(h Handle) (Info, error) {
 	r := C.tp_info(c(h))
 	if err := failure(r.error); err != nil {

@@ -5,8 +5,7 @@ import "C"
 
 import "unsafe"
 
-// Streams and graphs of a GPU, and copies that the host does not wait for; functions.h says what they
-// do.
+// Streams and graphs of a GPU, and copies for which the host does not wait; see functions.h.
 
 func OwnStream(device int) error { return failure(C.tp_own_stream(C.int(device))) }
 
@@ -26,14 +25,15 @@ func GraphReplay(graph uint64) error { return failure(C.tp_graph_replay(C.uint64
 
 func GraphFree(graph uint64) error { return failure(C.tp_graph_free(C.uint64_t(graph))) }
 
-// Write copies data into dst's memory, which must be dense and of as many bytes.
+// Write copies data into dst's memory, which must be dense and have the same number of bytes.
 func Write[T float32 | float64 | int64 | bool](dst Handle, data []T) error {
 	var zero T
 	return failure(C.tp_write_(c(dst), unsafe.Pointer(unsafe.SliceData(data)),
 		C.int64_t(len(data)*int(unsafe.Sizeof(zero)))))
 }
 
-// DeviceMemory returns the bytes that libtorch's allocator has in use, had at most, and holds.
+// DeviceMemory returns the bytes of libtorch's allocator that are in use, their maximum, and the
+// bytes reserved.
 func DeviceMemory(device int) (allocated, peak, reserved int64, err error) {
 	var a, p, r C.int64_t
 	err = failure(C.tp_device_memory(C.int(device), &a, &p, &r))

@@ -9,15 +9,15 @@ import (
 	"unsafe"
 )
 
-// Operands holds the arguments of an operator, in the order of its row in the shim. The Handle 0 stands for
-// a tensor that is left out.
+// Operands holds the arguments of an operator, in the order of its row in the shim. The Handle 0
+// stands for an omitted tensor.
 type Operands struct {
 	Tensors []Handle
 	Ints    []int
 	Numbers []float64
 }
 
-// operators holds the number of each operator.
+// operators maps operators' names to their numbers.
 var operators = sync.OnceValue(func() map[string]C.int {
 	numbers := map[string]C.int{}
 	for i := C.int(0); ; i++ {
@@ -29,8 +29,8 @@ var operators = sync.OnceValue(func() map[string]C.int {
 	}
 })
 
-// Run runs the operator called name and puts its results into results, which must have that length.
-// grad is the grad mode of the call.
+// Run runs the operator called name and stores its results in results, which must have the right
+// length. grad is the grad mode of the call.
 func Run(name string, o Operands, grad bool, results []Handle) error {
 	op, known := operators()[name]
 	if !known {
@@ -41,7 +41,7 @@ func Run(name string, o Operands, grad bool, results []Handle) error {
 		C.int(len(results))))
 }
 
-// Result runs an operator with one result, without a record for gradients.
+// Result runs an operator with one result, without recording gradients.
 func Result(name string, o Operands) (Handle, error) {
 	var h [1]Handle
 	err := Run(name, o, false, h[:])

@@ -12,11 +12,11 @@ type System struct {
 	Running                      string
 	CUDABuilt, CUDAAvailable     bool
 	CUDAKernels                  bool   // our own GPU kernels were compiled
-	CUDABF16                     bool   // a GPU multiplies bfloat16; else float32 operands are rounded
-	CUDAReason                   string // why CUDA is not available; "" where it is
+	CUDABF16                     bool   // a GPU multiplies in bfloat16; else float32 operands are rounded
+	CUDAReason                   string // why CUDA is not available; "" if it is
 	GPUs, Threads                int
-	BLAS, BLASKernel, BLASWanted string // kernels: "" where the library has no choice of kernels
-	BLASRepair                   string // how a slow kernel was replaced when the library was loaded; "" = it was not
+	BLAS, BLASKernel, BLASWanted string // kernels: "" if the library has no choice of kernels
+	BLASRepair                   string // how a slow kernel was replaced on loading; "" = not replaced
 	Kernels                      string // instruction set of the fused loops
 }
 
@@ -42,15 +42,15 @@ func GPU(index int) (name string, total, free int64, err error) {
 	return taken(cname), int64(ctotal), int64(cfree), err
 }
 
-// SetThreads sets the number of threads of one operator.
+// SetThreads sets the number of threads per operator.
 func SetThreads(n int) { C.tp_set_threads(C.int(n)) }
 
-// Threads returns the number of threads of one operator.
+// Threads returns the number of threads per operator.
 func Threads() int { return int(C.tp_threads()) }
 
-// The forms in which the fused operators compute; functions.h says more.
+// The forms in which the fused operators compute; see functions.h.
 const (
-	Composed = 0 // of libtorch's operators
+	Composed = 0 // composed of libtorch's operators
 	Fused    = 1 // our own loops on the CPU, our own kernels on a GPU
 	Emulated = 2 // the GPU's kernels, on the CPU too
 )
@@ -65,17 +65,17 @@ func SetPrecision(p int) { C.tp_set_precision(C.int(p)) }
 // Precision returns the precision that SetPrecision set.
 func Precision() int { return int(C.tp_precision()) }
 
-// SetAttentionForm chooses how a GPU computes attention over many tokens: 0 libtorch's memory-efficient
-// kernel, 1 flash. AttentionForm returns what was chosen.
+// SetAttentionForm chooses how a GPU computes attention over many tokens: 0 libtorch's
+// memory-efficient kernel, 1 flash. AttentionForm returns the choice.
 func SetAttentionForm(form int) { C.tp_set_attention(C.int(form)) }
 func AttentionForm() int        { return int(C.tp_attention_form()) }
 
-// TraceBegin starts libtorch's profiler for this thread, and if asked for all kernels of a GPU. The
-// goroutine must hold its thread (runtime.LockOSThread) until TraceEnd.
+// TraceBegin starts libtorch's profiler for this thread, and with kernels for all kernels of a GPU.
+// The goroutine must hold its thread (runtime.LockOSThread) until TraceEnd.
 func TraceBegin(kernels bool) error { return failure(C.tp_trace_begin(flag(kernels))) }
 
-// TraceEnd stops it, returns the name of each call of an operator in a line, and writes its trace to a
-// file; "" for none.
+// TraceEnd stops the profiler, returns the names of the called operators, one call per line, and
+// writes the trace to a file unless path is "".
 func TraceEnd(path string) (names string, err error) {
 	var cpath, cnames *C.char
 	if path != "" {

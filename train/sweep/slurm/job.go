@@ -21,11 +21,11 @@ const (
 	flagsFile  = "flags.json"
 )
 
-// Job is one submission of tasks. It is recorded before sbatch is called: after a crash in between
-// the job is found by its name.
+// Job is one submission of tasks. It is recorded before sbatch is called, so that the job can be
+// found by its name after a crash in between.
 type Job struct {
-	ID          int       `json:"id"`   // of the array; 0 while sbatch has not said
-	Name        string    `json:"name"` // no other job has or had it
+	ID          int       `json:"id"`   // of the array; 0 until sbatch returns it
+	Name        string    `json:"name"` // unique, also among past jobs
 	Tasks       []int     `json:"tasks"`
 	TasksPerJob int       `json:"tasks_per_job"`
 	Submitted   time.Time `json:"submitted"`
@@ -38,14 +38,14 @@ func (j Job) tasksOf(i int) []int {
 	return j.Tasks[from:min(from+n, len(j.Tasks))]
 }
 
-// arrayName returns the beginning of the names of all jobs of a sweep. It has the hash of the first
-// generation of the plan, which no other sweep has.
+// arrayName returns the prefix of the names of all jobs of a sweep. It contains the hash of the
+// first generation of the plan, which is unique to the sweep.
 func arrayName(s *sweep.Sweep) string { return "torchpe-" + s.Plan.Generations[0].SHA256[:12] }
 
 // suffix matches the part of a job's name after the array's name.
 var suffix = regexp.MustCompile(`^\.[0-9a-f]{8}\.[0-9]+$`)
 
-// recordedJobs returns all jobs of a sweep that were ever submitted, in no order.
+// recordedJobs returns all jobs that were ever submitted for a sweep, in no particular order.
 func recordedJobs(s *sweep.Sweep) (jobs []Job, err error) {
 	files, err := s.List(folder)
 	if err != nil {
@@ -74,7 +74,7 @@ func recordedJobs(s *sweep.Sweep) (jobs []Job, err error) {
 	return jobs, nil
 }
 
-// write replaces a file of DIR/slurm, and returns when it is on the disk.
+// write replaces a file of DIR/slurm, and returns when it is on disk.
 func write(s *sweep.Sweep, name string, text []byte) error {
 	if err := s.MakeDir(folder); err != nil {
 		return err
@@ -90,12 +90,12 @@ func writeJSON(s *sweep.Sweep, name string, value any) error {
 	return write(s, name, append(text, '\n'))
 }
 
-// Flags are the flags of a submission by name, each with its values. They are stored with the sweep,
-// and change nothing of what is computed.
+// Flags are the flags of a submission by name, each with its values. They are stored with the sweep
+// and do not change results.
 type Flags map[string][]string
 
-// ReadFlags returns the flags with which the sweep in dir was last submitted and their file; none
-// where it never was.
+// ReadFlags returns the flags of the last submission of the sweep in dir, and the path of their
+// file; flags is nil if there was none.
 func ReadFlags(dir string) (flags Flags, path string, err error) {
 	path = filepath.Join(dir, folder, flagsFile)
 	s, err := sweep.Open(dir)
@@ -114,7 +114,7 @@ func ReadFlags(dir string) (flags Flags, path string, err error) {
 		err = json.Unmarshal(text, &flags)
 	}
 	if err != nil {
-		err = fmt.Errorf("%s: %w: remove it to give all flags anew", path, err)
+		err = fmt.Errorf("%s: %w: remove it to give all flags again", path, err)
 	}
 	return flags, path, err
 }

@@ -18,34 +18,34 @@ import (
 	"torchpe/train/sweep"
 )
 
-// Launcher is the sweep.Launcher that submits tasks to Slurm's queue.
+// Launcher is a sweep.Launcher that submits tasks to Slurm.
 type Launcher struct {
 	Program string // the path of torchpe
 	Options Options
-	Flags   Flags // stored for the next submission, unless nil
-	// TakeLost says that silent workers that were no jobs are dead.
+	Flags   Flags // stored for the next submission unless nil
+	// TakeLost declares silent workers dead that were not jobs.
 	TakeLost bool
-	// Submitted, which may be nil, is called with the state of the tasks, also when Launch fails.
+	// Submitted, which may be nil, is called with the state of the tasks, even if Launch fails.
 	Submitted func(Report)
 }
 
 var _ sweep.Launcher = Launcher{}
 
-// Report lists the tasks that have not ended after a call of Launch, each in one list. Tasks whose state
-// was already unknown when Launch began are in none.
+// Report lists the tasks that have not ended after a call of Launch, each in one list. Tasks whose
+// state was unknown when Launch started are in no list.
 type Report struct {
 	Jobs    []Job // submitted now
-	Waiting []int // in the queue, running, or worked on by others
-	Held    []int // in the queue, until someone says scontrol release
-	Lost    []int // whose silent worker was no job, and may be alive on a host that a job cannot ask
-	Left    []int // to be submitted, but that failed: see the error
+	Waiting []int // in the queue, running, or with other workers
+	Held    []int // in the queue until released with scontrol release
+	Lost    []int // whose silent worker was not a job; it may be alive on a host that a job cannot check
+	Left    []int // not submitted because of the error
 }
 
 //go:embed job.sh
 var jobScript []byte
 
-// Launch submits the tasks that are neither done, failed, nor in the queue. It can be called at any time
-// and any number of times.
+// Launch submits the tasks that are neither done, failed, nor in the queue. It may be called at any
+// time and repeatedly.
 func (l Launcher) Launch(ctx context.Context, s *sweep.Sweep) error {
 	var open []int
 	for i := range s.Plan.Tasks {
@@ -58,7 +58,7 @@ func (l Launcher) Launch(ctx context.Context, s *sweep.Sweep) error {
 	}
 	return s.Exclusive(func() error {
 		r, err := l.submitOpen(ctx, s, open)
-		if l.Flags != nil && len(r.Jobs) > 0 { // sbatch takes them
+		if l.Flags != nil && len(r.Jobs) > 0 { // sbatch accepts them
 			err = errors.Join(err, writeJSON(s, flagsFile, l.Flags))
 		}
 		if l.Submitted != nil {
@@ -68,13 +68,13 @@ func (l Launcher) Launch(ctx context.Context, s *sweep.Sweep) error {
 	})
 }
 
-// submitOpen submits the tasks that have neither ended nor a job.
+// submitOpen submits the tasks that have neither ended nor have a job.
 func (l Launcher) submitOpen(ctx context.Context, s *sweep.Sweep, tasks []int) (r Report, err error) {
 	jobs, err := recordedJobs(s)
 	if err != nil {
 		return r, err
 	}
-	// The queue comes before the folders: a task that ends in between is not taken for lost.
+	// Read the queue before the folders, so that a task that ends in between does not count as lost.
 	queue, err := queueOf(ctx, jobs)
 	if err != nil {
 		return r, err
@@ -98,7 +98,7 @@ func (l Launcher) submitOpen(ctx context.Context, s *sweep.Sweep, tasks []int) (
 	return r, err
 }
 
-// submit passes the tasks that are left to sbatch, in as many arrays as the cluster's limit needs.
+// submit passes the remaining tasks to sbatch, in as many arrays as the cluster's limit requires.
 func (l Launcher) submit(ctx context.Context, s *sweep.Sweep, r *Report) error {
 	if len(r.Left) == 0 {
 		return nil
@@ -125,8 +125,8 @@ func (l Launcher) submit(ctx context.Context, s *sweep.Sweep, r *Report) error {
 	return nil
 }
 
-// submitJob writes the files of a job and submits it. Where sbatch fails, Slurm may have the job all
-// the same: the next launch finds it by its name.
+// submitJob writes the files of a job and submits it. If sbatch fails, Slurm may have accepted the
+// job nevertheless: the next launch finds it by its name.
 func (l Launcher) submitJob(ctx context.Context, s *sweep.Sweep, job *Job) error {
 	var list strings.Builder
 	lines := 0
@@ -149,7 +149,7 @@ func (l Launcher) submitJob(ctx context.Context, s *sweep.Sweep, job *Job) error
 		args = append(args, "--threads", strconv.Itoa(n))
 	}
 	if l.Options.GPUs > 0 {
-		args = append(args, "--device", "cuda") // a job without its GPU fails, and does not use the CPU
+		args = append(args, "--device", "cuda") // without its GPU a job fails instead of using the CPU
 	}
 	if l.TakeLost {
 		args = append(args, "--break-lock")
@@ -167,7 +167,7 @@ func (l Launcher) submitJob(ctx context.Context, s *sweep.Sweep, job *Job) error
 // jobID matches the output of sbatch --parsable: the id and, on some sites, the cluster.
 var jobID = regexp.MustCompile(`(?m)^\s*([1-9][0-9]{0,9})(;[^;\s]+)?\s*$`)
 
-// parseID finds the job id in the output of sbatch. Sites print their own lines around it.
+// parseID finds the job id in the output of sbatch. Sites may print other lines around it.
 func parseID(out string) (int, error) {
 	found := jobID.FindAllStringSubmatch(out, -1)
 	if len(found) != 1 {
@@ -176,7 +176,7 @@ func parseID(out string) (int, error) {
 	return strconv.Atoi(found[0][1])
 }
 
-// String says in lines what became of tasks that were to be submitted.
+// String says, line by line, what happened to the tasks that were to be submitted.
 func (r Report) String() string {
 	var b strings.Builder
 	say := func(n int, before, after string) {
@@ -189,10 +189,10 @@ func (r Report) String() string {
 		n, ids = n+len(j.Tasks), append(ids, fmt.Sprint(j.ID))
 	}
 	say(n, "submitted ", "to Slurm, job "+strings.Join(ids, ", "))
-	say(len(r.Waiting), "", "in the queue or running already")
-	say(len(r.Held), "", "held in the queue: scontrol release lets them start")
-	say(len(r.Lost), "", "left alone, whose worker was no job and fell silent: torchpe sweep retry --lost "+
-		"--launcher slurm submits such")
+	say(len(r.Waiting), "", "already in the queue or running")
+	say(len(r.Held), "", "held in the queue: release them with scontrol release")
+	say(len(r.Lost), "", "left alone: the worker was not a job and is silent; torchpe sweep retry --lost "+
+		"--launcher slurm submits them")
 	say(len(r.Left), "", "not submitted")
 	return b.String()
 }

@@ -183,7 +183,7 @@ if [ $n = 2 ]; then `+body+`; else echo $n; fi`)
 	fakeSlurm(t)
 	fakeCommand(t, "scontrol", "echo MaxArraySize = 0")
 	if r, _, err := launch(t, newSweep(t, "s", 1), Options{}); err == nil ||
-		!strings.Contains(err.Error(), "no job arrays") || len(r.Left) != 1 {
+		!strings.Contains(err.Error(), "does not allow job arrays") || len(r.Left) != 1 {
 		t.Errorf("%+v %v", r, err)
 	}
 }

@@ -13,26 +13,26 @@ import (
 	"torchpe/train/sweep"
 )
 
-// ExitRequeue is the program's exit status to be queued again: EX_TEMPFAIL of sysexits.h.
+// ExitRequeue is the program's exit status for being queued again: EX_TEMPFAIL of sysexits.h.
 const ExitRequeue = 75
 
 // maxRestarts limits how often one job is queued again.
 const maxRestarts = 20
 
-// Options are options of sbatch. With the zero value a job runs one task.
+// Options are options of sbatch. The zero value runs one task per job.
 type Options struct {
 	Partition, Account, QOS string
 	Time                    time.Duration // limit of a job, whole minutes; 0 is the partition's default
-	Throttle                int           // jobs of an array that run at the same time; 0 is no bound
+	Throttle                int           // largest number of concurrent jobs of an array; 0 is no limit
 	TasksPerJob             int           // tasks that a job runs in turn; 0 means 1
-	GPUs                    int           // a job
-	GPUType                 string        // as the site names it: a100
-	CPUs                    int           // cores a job; 0 is the site's default
-	Memory                  string        // a node: 4000M, 16G
+	GPUs                    int           // per job
+	GPUType                 string        // the site's name, such as a100
+	CPUs                    int           // cores per job; 0 is the site's default
+	Memory                  string        // per node: 4000M, 16G
 
-	// Signal is the time before the limit at which the program gets USR1. Slurm may be a minute early.
+	// Signal is the time before the limit at which the program gets USR1. Slurm may send it a minute early.
 	Signal time.Duration
-	// Requeue lets Slurm queue a job again: after a node died, after preemption, and when the
+	// Requeue lets Slurm queue a job again after a node failure, after preemption, and when the
 	// program exits with ExitRequeue.
 	Requeue bool
 
@@ -40,13 +40,13 @@ type Options struct {
 	Extra []string
 }
 
-// ownOptions are the options of sbatch that the package sets, or that would break it.
+// ownOptions are the options of sbatch that the package sets, or that would break its jobs.
 var ownOptions = strings.Fields(`--account -A --array -a --chdir -D --clusters -M --cpus-per-task -c
 	--error -e --gres --help -h --input -i --job-name -J --mem --nodes -N --no-requeue --ntasks -n
 	--open-mode --output -o --parsable --partition -p --qos -q --requeue --signal --test-only --time -t
 	--usage --version -V --wait -W --wrap`)
 
-// Validate returns every fault of options that Slurm would not find itself.
+// Validate returns all errors of options that Slurm would not report itself.
 func (o Options) Validate() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -57,10 +57,10 @@ func (o Options) Validate() error {
 		fault("GPU type %s without a number of GPUs: give --gpus", o.GPUType)
 	}
 	if o.Time < 0 || o.Time%time.Minute != 0 {
-		fault("time limit %v: Slurm counts whole minutes", o.Time)
+		fault("time limit %v: Slurm takes whole minutes", o.Time)
 	}
 	if o.Signal < 0 || o.Signal%time.Second != 0 || o.Time > 0 && o.Signal >= o.Time {
-		fault("signal %v before the limit: give whole seconds, fewer than the limit's", o.Signal)
+		fault("signal %v before the limit: give whole seconds, less than the limit", o.Signal)
 	}
 	for _, e := range o.Extra {
 		name, _, _ := strings.Cut(e, "=")
@@ -71,30 +71,29 @@ func (o Options) Validate() error {
 		case !strings.HasPrefix(e, "-"):
 			fault("--sbatch=%s: give each option as one argument, such as --sbatch=--constraint=a100", e)
 		case slices.ContainsFunc(ownOptions, func(own string) bool {
-			// sbatch completes the names of long options.
+			// sbatch accepts abbreviated long options.
 			return own == name || strings.HasPrefix(name, "--") && strings.HasPrefix(own, name)
 		}):
-			fault("--sbatch=%s: torchpe sets %s itself; its flags marked [slurm] say what can be changed",
+			fault("--sbatch=%s: torchpe sets %s itself; its flags marked [slurm] can change it",
 				e, name)
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// CheckDir returns an error for a sweep's folder whose whole path sbatch would change or misread.
+// CheckDir returns an error for a sweep's folder whose absolute path sbatch would change or misread.
 func CheckDir(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
 	if strings.ContainsFunc(dir, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
-		return fmt.Errorf("folder %q: sbatch takes no path with a backslash or a control character", dir)
+		return fmt.Errorf("folder %q: sbatch cannot use a path with a backslash or a control character", dir)
 	}
 	return nil
 }
 
-// FitSignal returns the options with a Signal that fits into Time: in a job that is shorter, the
-// program saves after half of it.
+// FitSignal returns the options with a Signal that fits into Time: for short jobs, half of it.
 func (o Options) FitSignal() Options {
 	if o.Time > 0 && o.Signal >= o.Time {
 		o.Signal = o.Time / 2 / time.Second * time.Second
@@ -102,14 +101,14 @@ func (o Options) FitSignal() Options {
 	return o
 }
 
-// Packing assumes these of jobs, whose nodes cannot be asked before.
+// Assumptions of packing about jobs, because their nodes cannot be queried in advance.
 const (
-	assumedJobs  = 16      // that run at a time where Throttle does not say
+	assumedJobs  = 16      // that run at a time if Throttle is 0
 	assumedMB    = 4 << 10 // memory of a job without a GPU
 	assumedGPUMB = 16 << 10
 )
 
-// Machine returns what packing assumes of the nodes.
+// Machine returns what packing assumes about the nodes.
 func (o Options) Machine() sweep.Machine {
 	m := sweep.Machine{Workers: cmp.Or(o.Throttle, assumedJobs), WorkerMB: assumedMB, GPU: o.GPUs > 0}
 	if m.GPU {
@@ -118,8 +117,8 @@ func (o Options) Machine() sweep.Machine {
 	return m
 }
 
-// arguments returns the options with which sbatch submits an array of n jobs. The last of two equal
-// options counts, and options of the command line beat SBATCH_* variables.
+// arguments returns the options with which sbatch submits an array of n jobs. If an option is
+// repeated the last one counts, and the command line overrides SBATCH_* variables.
 func (o Options) arguments(name, dir string, n int) []string {
 	indexes := fmt.Sprintf("0-%d", n-1)
 	if o.Throttle > 0 {
@@ -128,7 +127,7 @@ func (o Options) arguments(name, dir string, n int) []string {
 	args := append([]string{"--parsable"}, o.Extra...)
 	args = append(args, "--job-name="+name, "--array="+indexes, "--nodes=1", "--ntasks=1",
 		"--open-mode=append", "--chdir="+dir,
-		// In the name of an output file Slurm expands %A and the like.
+		// Slurm expands %A and the like in the name of an output file.
 		"--output="+strings.ReplaceAll(dir, "%", "%%")+"/"+logsFolder+"/%x_%a.out")
 	add := func(set bool, format string, values ...any) {
 		if set {
@@ -137,7 +136,8 @@ func (o Options) arguments(name, dir string, n int) []string {
 	}
 	add(o.Requeue, "--requeue")
 	add(!o.Requeue, "--no-requeue")
-	// B: to the job script, which passes it on; else only job steps get it, and there are none.
+	// B: sends the signal to the job script, which passes it on. Without it only job steps get it,
+	// and there are none.
 	add(o.Signal > 0, "--signal=B:USR1@%d", int(o.Signal/time.Second))
 	add(o.Time > 0, "--time=%d", int(o.Time/time.Minute))
 	add(o.Partition != "", "--partition=%s", o.Partition)

@@ -17,13 +17,13 @@ import (
 	"torchpe/train/sweep"
 )
 
-// Place is the state of a task that Slurm has in its queue, waiting or running.
+// Place is the state of a task in Slurm's queue, waiting or running.
 type Place struct {
-	State  string // as Slurm calls it: PENDING, RUNNING
+	State  string // Slurm's name: PENDING, RUNNING
 	Reason string // why it waits: JobArrayTaskLimit
 }
 
-// Held reports whether the task waits until someone releases it.
+// Held reports whether the task waits to be released.
 func (p Place) Held() bool {
 	if p.State == "REQUEUE_HOLD" || p.State == "SPECIAL_EXIT" || p.State == "RESV_DEL_HOLD" {
 		return true
@@ -32,7 +32,7 @@ func (p Place) Held() bool {
 	return p.State == "PENDING" && (strings.Contains(reason, "jobheld") || strings.Contains(reason, "requeued held"))
 }
 
-// Waits counts the waiting tasks by Slurm's reasons: "3 JobArrayTaskLimit".
+// Waits counts the waiting tasks by Slurm's reason: "3 JobArrayTaskLimit".
 func Waits(queue map[int]Place) []string {
 	counts := map[string]int{}
 	for _, p := range queue {
@@ -47,8 +47,8 @@ func Waits(queue map[int]Place) []string {
 	return lines
 }
 
-// Queued asks Slurm which tasks of a sweep are in its queue. It leaves out tasks that have ended, whose job
-// Slurm may still have, such as one that is held because requeueing failed. Where nothing was ever
+// Queued asks Slurm which tasks of a sweep are in its queue. It omits tasks that have ended, whose
+// job Slurm may still have, such as one that is held because requeueing failed. If nothing was ever
 // submitted it does not ask.
 func Queued(ctx context.Context, s *sweep.Sweep) (map[int]Place, error) {
 	jobs, err := recordedJobs(s)
@@ -60,15 +60,15 @@ func Queued(ctx context.Context, s *sweep.Sweep) (map[int]Place, error) {
 	return queue, err
 }
 
-// queueOf returns the tasks of jobs that are in the queue.
+// queueOf returns the tasks of the jobs that are in the queue.
 func queueOf(ctx context.Context, jobs []Job) (map[int]Place, error) {
 	queue := map[int]Place{}
-	for part := range slices.Chunk(jobs, 500) { // Linux takes 128 kB in one argument
+	for part := range slices.Chunk(jobs, 500) { // Linux allows 128 kB in one argument
 		byName := map[string]Job{}
 		for _, j := range part {
 			byName[j.Name] = j
 		}
-		// Without --states squeue lists what is pending, running, suspended or completing.
+		// Without --states squeue lists pending, running, suspended and completing jobs.
 		out, err := call(ctx, "squeue", "--noheader", "--array", "--user="+user(),
 			"--name="+strings.Join(slices.Sorted(maps.Keys(byName)), ","), "--format=%K|%T|%j|%r")
 		if err != nil {
@@ -78,10 +78,10 @@ func queueOf(ctx context.Context, jobs []Job) (map[int]Place, error) {
 			if strings.TrimSpace(line) == "" {
 				continue
 			}
-			// A line that cannot be read must not be taken for a task that is not there.
+			// A task must not seem absent because its line cannot be read.
 			f := strings.SplitN(strings.TrimSpace(line), "|", 4)
 			if len(f) < 4 || f[1] == "" {
-				return nil, fmt.Errorf("squeue printed a line that cannot be read: %q", line)
+				return nil, fmt.Errorf("cannot read a line of squeue: %q", line)
 			}
 			job, ours := byName[f[2]]
 			if !ours {
@@ -89,7 +89,7 @@ func queueOf(ctx context.Context, jobs []Job) (map[int]Place, error) {
 			}
 			index, err := strconv.ParseUint(f[0], 10, 31)
 			if err != nil {
-				return nil, fmt.Errorf("squeue printed a line that cannot be read: %q", line)
+				return nil, fmt.Errorf("cannot read a line of squeue: %q", line)
 			}
 			for _, task := range job.tasksOf(int(index)) {
 				queue[task] = Place{State: f[1], Reason: strings.TrimPrefix(f[3], "None")}
@@ -99,9 +99,9 @@ func queueOf(ctx context.Context, jobs []Job) (map[int]Place, error) {
 	return queue, nil
 }
 
-// Cancel takes a sweep's tasks out of Slurm's queue. A running program gets TERM, and KILL after the
-// site's KillWait. Jobs are named, because Slurm may give an id again. The first error ends it: where
-// the controller is down, each call takes seconds.
+// Cancel removes a sweep's tasks from Slurm's queue. A running program gets TERM, and KILL after
+// the site's KillWait. Jobs are selected by name, because Slurm may reuse an id. Cancel stops at
+// the first error, because each call takes seconds if the controller is down.
 func Cancel(ctx context.Context, s *sweep.Sweep) error {
 	if jobs, err := recordedJobs(s); err != nil || len(jobs) == 0 {
 		return err
@@ -121,11 +121,12 @@ func Cancel(ctx context.Context, s *sweep.Sweep) error {
 	})
 }
 
-// patience ends a command that hangs. Slurm's own commands give up on a dead controller after 9 s.
+// patience limits the time of a command that hangs. Slurm's own commands give up on a dead
+// controller after 9 s.
 var patience = time.Minute
 
-// call runs one of Slurm's commands from PATH and returns its standard output. After an error nothing
-// is known about any job: a controller that is down looks like one that refuses.
+// call runs one of Slurm's commands from PATH and returns its standard output. An error says
+// nothing about jobs: a controller that is down looks like one that refuses.
 func call(ctx context.Context, command string, args ...string) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -133,7 +134,7 @@ func call(ctx context.Context, command string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.Env = environment(os.Environ())
-	cmd.WaitDelay = 2 * time.Second // a child that it left behind may keep the pipes open
+	cmd.WaitDelay = 2 * time.Second // a remaining child process may keep the pipes open
 	err := cmd.Run()
 	switch {
 	case err == nil:
@@ -152,9 +153,9 @@ func call(ctx context.Context, command string, args ...string) (string, error) {
 	return "", fmt.Errorf("%s: %w: %s", command, err, said)
 }
 
-// environment returns the environment for Slurm's commands: without the user's filters and formats
-// of squeue and scancel, without waiting in sbatch, and without the variables of a job around this
-// process, which sbatch would hand on to the new job (SLURM_RESTART_COUNT above all).
+// environment returns the environment for Slurm's commands. It removes the user's filters and
+// formats of squeue and scancel, waiting in sbatch, and the variables of the job around this
+// process, which sbatch would pass on to the new job (above all SLURM_RESTART_COUNT).
 func environment(env []string) []string {
 	var kept []string
 	for _, e := range env {
@@ -172,10 +173,10 @@ func environment(env []string) []string {
 	return append(kept, "LC_ALL=C") // messages in English
 }
 
-// user returns whose jobs to ask for.
+// user returns the id of the user whose jobs are queried.
 func user() string { return strconv.Itoa(os.Getuid()) }
 
-// largestArray asks the controller how many jobs an array may have: MaxArraySize, or
+// largestArray asks the controller for the largest size of an array: MaxArraySize, or
 // max_array_tasks.
 func largestArray(ctx context.Context) (int, error) {
 	out, err := call(ctx, "scontrol", "show", "config")
@@ -190,7 +191,7 @@ func largestArray(ctx context.Context) (int, error) {
 	}
 	most, err := strconv.Atoi(config["MaxArraySize"])
 	if err != nil || most < 1 {
-		return 0, fmt.Errorf("scontrol show config: MaxArraySize is %q: this cluster takes no job arrays",
+		return 0, fmt.Errorf("scontrol show config: MaxArraySize is %q: this cluster does not allow job arrays",
 			config["MaxArraySize"])
 	}
 	for p := range strings.SplitSeq(config["SchedulerParameters"], ",") {

@@ -1,7 +1,6 @@
-// attention.cc: logits and values of attention over few tokens, numbers picked for each pair of tokens,
-// and rotation of queries and keys.
-// libtorch without MKL runs one BLAS call a head and puzzle, which for 16 tokens is mostly
-// overhead.
+// attention.cc: logits and values of attention over few tokens, numbers selected for each pair of
+// tokens, and rotation of queries and keys. libtorch without MKL makes one BLAS call per head and
+// puzzle, which for 16 tokens is mostly overhead.
 #include "heads.h"
 #include "operands.h"
 #include "product.h"

@@ -1,4 +1,4 @@
-// attention_cuda.cc: attention over few tokens on a GPU, in one kernel each way.
+// attention_cuda.cc: attention over few tokens on a GPU, with one kernel for each direction.
 #include "gpu_parts.h"
 #include "heads.h"
 

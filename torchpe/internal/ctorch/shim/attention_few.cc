@@ -1,6 +1,6 @@
-// attention_few.cc: softmax(scale q k^T + bias) v for few tokens on the CPU, a group of heads at a
-// time, so that their logits stay in cache between the two products, forward and backward. The weights
-// are kept, in rows of whole vectors.
+// attention_few.cc: softmax(scale q k^T + bias) v for few tokens on the CPU, one group of heads at
+// a time, so that their logits stay in cache between the two products, forward and backward. The
+// weights are kept, in rows of whole vectors.
 #include <limits>
 
 #include "heads.h"

@@ -1,10 +1,11 @@
 // attention_fused.cc: softmax(scale q k^T + bias) v for many tokens.
 //
-// Composed, each head's logits and weights [N,M] are written and read several times, which costs
-// more than the products. Here blocks of rows go from queries to output while they are in cache:
-// the forward pass keeps the largest logit and the sum of exponentials of each row. It keeps the
-// exponentials too where they take little memory; else the backward pass computes them again, to the
-// same bits. One thread does all of a head, so results do not depend on the number of threads.
+// In the composed form, each head's logits and weights [N,M] are written and read several times,
+// which costs more than the products. Here blocks of rows are processed from queries to output
+// while they are in cache. The forward pass keeps the largest logit and the sum of exponentials of
+// each row. It also keeps the exponentials if they need little memory; else the backward pass
+// computes them again, with identical bits. One thread processes a whole head, so results do not
+// depend on the number of threads.
 #include <ATen/ExpandUtils.h>
 
 #include "heads.h"

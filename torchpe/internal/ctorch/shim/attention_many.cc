@@ -1,13 +1,13 @@
 // attention_many.cc: attention over many tokens between the products of an attention block, on a
-// GPU, in one of two forms (ManyForm): libtorch's memory-efficient one and flash, as they lie below
+// GPU, in one of two forms (ManyForm): libtorch's memory-efficient one and flash, called below
 // autograd. Both read queries, keys and values where the projection wrote them, flash in bfloat16.
-// They write the gradients side by side, as the projection's backward pass reads them; those of flash
-// are copied there.
+// They write the gradients side by side, as the projection's backward pass reads them; those of
+// flash are copied there.
 #include <torch/version.h>
 
 #include "gpu_parts.h"
 
-// libtorch's two functions have these arguments since 2.6.
+// libtorch's two functions have had these arguments since 2.6.
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 6)
 #define TORCHPE_MANY_TOKENS
 #endif

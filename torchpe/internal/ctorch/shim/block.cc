@@ -1,6 +1,6 @@
-// block.cc: the halves of a transformer's block: attention and the residual sum around it, the two
-// linear maps and theirs. block_cuda.cc and block_loops.cc make fewer passes over memory than the
-// operators that they are made of.
+// block.cc: the halves of a transformer block: attention with its residual sum, and the two linear
+// maps with theirs. block_cuda.cc and block_loops.cc need fewer passes over memory than the
+// separate operators.
 #include <ATen/ExpandUtils.h>
 
 #include "heads.h"

@@ -1,11 +1,10 @@
-// block_cuda.cc: the halves of a transformer's block on a GPU. A step's time there is memory
-// traffic, and what the operators cannot save between them is saved here: biases are added where
-// their sums are read, GELU before the residual sum is the layer norm's, as are the gradients
-// through it, and the gradient of the residual sum is the one that the first product adds its own
-// to. Where products take bfloat16, wide tensors between them are stored as that: the inner layer
-// before and after its GELU, queries, keys and values, the results of attention and of both halves'
-// last products, what layer norm keeps, and the gradients of these. The residual sums and their
-// gradients are float32.
+// block_cuda.cc: the halves of a transformer block on a GPU. The time of a step there is memory traffic, and
+// this file saves what separate operators cannot: biases are added where their sums are read; the GELU
+// before the residual sum, and the gradients through it, are computed by the layer norm; and the first
+// product adds its gradient to that of the residual sum. Where products take bfloat16, wide tensors between
+// them are stored as bfloat16: the inner layer before and after its GELU, queries, keys and values, the
+// results of attention and of the last products of both halves, what layer norm keeps, and the gradients of
+// these. The residual sums and their gradients are float32.
 #include "gpu_parts.h"
 #include "heads.h"
 

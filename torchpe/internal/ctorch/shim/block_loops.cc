@@ -1,6 +1,6 @@
-// block_loops.cc: how both halves of a transformer's block end on the CPU: the last linear map, the
-// residual sum and its layer norm, and in the second half the map and the GELU before them. A chunk of
-// rows goes through all of it while it is in cache, forward and backward.
+// block_loops.cc: the end of both halves of a transformer block on the CPU: the last linear map,
+// the residual sum and its layer norm, and in the second half the map and the GELU before them. A
+// chunk of rows passes through all of it while it is in cache, forward and backward.
 #include "gpu.h"
 #include "maps.h"
 #include "product.h"

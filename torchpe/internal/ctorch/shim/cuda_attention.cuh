@@ -1,4 +1,4 @@
-// cuda_attention.cuh: attention over few tokens, a block a head.
+// cuda_attention.cuh: attention over few tokens, one block per head.
 #pragma once
 #include "cuda_common.cuh"
 

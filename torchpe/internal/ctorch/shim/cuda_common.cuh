@@ -1,4 +1,4 @@
-// cuda_common.cuh: what all kernels share: how they are compiled and launched, and the functions of
+// cuda_common.cuh: shared by all kernels: how they are compiled and launched, and functions of
 // single numbers.
 #pragma once
 #include "cuda_kernels.h"

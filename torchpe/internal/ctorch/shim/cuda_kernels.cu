@@ -1,6 +1,6 @@
-// cuda_kernels.cu: the kernels of cuda_kernels.h. What limits them is memory traffic: each reads
-// and writes every number once, neighbouring threads neighbouring numbers, and enough loads are
-// under way at a time that their latency is hidden.
+// cuda_kernels.cu: the kernels of cuda_kernels.h. They are limited by memory traffic: each reads
+// and writes every number once, adjacent threads access adjacent numbers, and enough loads are in
+// flight at a time to hide their latency.
 #include "cuda_attention.cuh"
 #include "cuda_common.cuh"
 

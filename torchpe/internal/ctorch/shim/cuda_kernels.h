@@ -1,12 +1,11 @@
-// cuda_kernels.h: the fused GPU kernels. cuda_kernels.cu is compiled by nvcc, where there is one,
-// and always by the C++ compiler too, as loops that go through a grid thread by thread
-// (cuda_emulate.h), so that a machine without a GPU can test what a GPU runs. Each gives a table of
-// the same functions.
+// cuda_kernels.h: the fused GPU kernels. cuda_kernels.cu is compiled by nvcc, if there is one, and
+// always by the C++ compiler too, as loops over the threads of a grid (cuda_emulate.h), so that a
+// machine without a GPU can test the code that a GPU runs. Both give a table of the same functions.
 //
-// All arrays are given: no function allocates, waits or reads anything back, so each may be
-// captured in a CUDA graph. Sums are made in an order that depends on sizes alone, without atomics:
-// a step repeats to the same bits. [E,...] arrays are dense unless there is a `..._member`, the
-// distance of one member to the next in elements. A failed launch throws std::runtime_error.
+// All arrays are arguments: no function allocates, waits or reads anything back, so each may be
+// captured in a CUDA graph. The order of sums depends only on sizes, without atomics, so a step
+// repeats with identical bits. [E,...] arrays are dense unless there is a `..._member`, the
+// distance between members in elements. A failed launch throws std::runtime_error.
 #pragma once
 #include <cstdint>
 

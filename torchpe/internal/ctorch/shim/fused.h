@@ -1,6 +1,6 @@
-// fused.h: what the fused operators share. Each has up to three forms: hand-written CPU loops with
+// fused.h: shared by the fused operators. Each has up to three forms: hand-written CPU loops with
 // their own backward pass; the kernels of cuda_kernels.cu for GPUs (gpu.h); and a composition of
-// libtorch operators for everything else, which is also what the others are tested against.
+// libtorch operators for everything else, with which tests compare the other forms.
 #pragma once
 #include <ATen/Parallel.h>
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// gpu.cc: whether and where the kernels run.
+// gpu.cc: whether the kernels run, and on which device.
 #include "gpu.h"
 
 #ifdef TORCHPE_CUDA

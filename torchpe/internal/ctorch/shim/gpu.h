@@ -1,5 +1,5 @@
-// gpu.h: the fused operators as the kernels of cuda_kernels.h compute them, and the products
-// between, which are cuBLAS's. Each is checked by its caller.
+// gpu.h: the fused operators as computed by the kernels of cuda_kernels.h, with products by cuBLAS
+// between them. The caller checks the arguments.
 #pragma once
 #include <c10/core/DeviceGuard.h>
 

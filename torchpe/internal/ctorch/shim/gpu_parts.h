@@ -1,5 +1,5 @@
-// gpu_parts.h: what the operators and blocks on a GPU are made of: the passes of a linear map, of
-// layer norm and of attention over few tokens, without autograd. Each has its own file, *_cuda.cc.
+// gpu_parts.h: the parts of operators and blocks on a GPU: the passes of a linear map, of layer
+// norm and of attention over few tokens, without autograd. Each has its own file, *_cuda.cc.
 #pragma once
 #include "gpu.h"
 #include "product.h"

@@ -1,9 +1,10 @@
 // gradients.cc: gradient buffers that need not be filled with zeros before each step.
 //
-// On a GPU most gradients are written as a whole by one kernel or product, which then need not read
-// the buffer nor anybody fill it. ZeroGradients only notes which buffers count as empty. The
-// first that has a gradient for one writes it (write_target), or fills it with zeros and adds
-// (grad_target, and autograd's own accumulation); what nothing reached is filled before it is read.
+// On a GPU most gradients are written completely by one kernel or product, so that the buffer need
+// neither be read nor cleared. ZeroGradients only notes which buffers count as empty. The first
+// operator with a gradient for such a buffer writes it (write_target), or fills it with zeros and
+// adds (grad_target, and autograd's own accumulation). Buffers without a gradient are cleared
+// before they are read.
 #include <unordered_set>
 
 #include "operands.h"

@@ -1,9 +1,8 @@
-// graph.cc: streams, CUDA graphs, and copies to the device that the host does not wait for.
+// graph.cc: streams, CUDA graphs, and copies to the device for which the host does not wait.
 //
-// A graph is recorded from the calls that one thread makes between tp_graph_begin and tp_graph_end,
-// on a stream that is not the default one: the thread takes one of its own first (tp_own_stream).
-// Memory that a recording allocates belongs to the graph; graphs that never run at the same time
-// share it.
+// A graph is recorded from the calls of one thread between tp_graph_begin and tp_graph_end, on a
+// stream that is not the default one: the thread first takes its own (tp_own_stream). Memory that a
+// recording allocates belongs to the graph; graphs that never run at the same time share it.
 #include "handles.h"
 
 #include <map>

@@ -1,4 +1,4 @@
-// handles.h: tensors by handle, and exceptions turned into text.
+// handles.h: tensors by handle, and conversion of exceptions to text.
 #pragma once
 #include <torch/cuda.h>
 #include <torch/version.h>

@@ -1,4 +1,4 @@
-// heads.h: what the operators of attention share.
+// heads.h: shared by the operators of attention.
 #pragma once
 #include "cuda_kernels.h"
 #include "fused.h"

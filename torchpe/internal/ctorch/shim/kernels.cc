@@ -1,6 +1,6 @@
 // kernels.cc: the loops of kernels.h, compiled once for each instruction set: TORCHPE_ISA names the
-// namespace, the compiler's -m flags do the rest. Plain loops where the compiler vectorises them well,
-// vectors.h elsewhere.
+// namespace, the compiler's -m flags do the rest. It uses plain loops where the compiler vectorises
+// them well, else vectors.h.
 #include "kernels.h"
 
 #include "erfc.h"

@@ -1,5 +1,5 @@
-// kernels.h: fused CPU loops. kernels.cc is compiled once an instruction set; table<T>() picks the
-// best one the CPU has. All arrays are dense in their last axis; strides count elements.
+// kernels.h: fused CPU loops. kernels.cc is compiled once per instruction set; table<T>() selects
+// the best one for the CPU. All arrays are dense in their last axis; strides count elements.
 #pragma once
 #include <cstdint>
 

@@ -1,9 +1,9 @@
 // linear.cc: the linear map with optional GELU, the projection to queries, keys and values, and
-// the rows of tokens that share them.
+// rows shared by tokens.
 //
-// On the CPU the products are our own loops rather than BLAS: rows are worked on in chunks that
-// stay in cache while bias, GELU and their derivatives are applied, which BLAS would need further
-// passes over memory for.
+// On the CPU the products are our own loops instead of BLAS: rows are processed in chunks that stay
+// in cache while bias, GELU and their derivatives are applied, for which BLAS would need further
+// passes over memory.
 #include "heads.h"
 #include "maps.h"
 #include "operands.h"

@@ -1,9 +1,9 @@
-// linear_cuda.cc: the linear map and the projection to queries, keys and values on a GPU: cuBLAS's
-// products, and one kernel each way for bias, GELU, its slope and the bias's gradient.
+// linear_cuda.cc: the linear map and the projection to queries, keys and values on a GPU: products by
+// cuBLAS, and one kernel in each direction for bias, GELU, its slope and the gradient of the bias.
 //
-// The forward pass keeps what GELU was applied to, which the product wrote anyway, and the backward
-// pass computes the slope from it: writing the slope too would be a third of the forward pass's
-// traffic, and the arithmetic is free while memory is waited for.
+// The forward pass keeps the input of GELU, which the product writes anyway, and the backward pass
+// computes the slope from it. Writing the slope too would be a third of the forward pass's traffic,
+// and the arithmetic is free while the kernel waits for memory.
 #include "gpu_parts.h"
 
 using torch::autograd::AutogradContext;

@@ -1,4 +1,4 @@
-// loss.cc: cross-entropy, and how many answers are right.
+// loss.cc: cross-entropy, and the number of correct answers.
 #include "operands.h"
 
 using namespace torchpe;

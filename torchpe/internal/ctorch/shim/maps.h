@@ -1,4 +1,4 @@
-// maps.h: what the CPU's loops of linear maps share.
+// maps.h: shared by the CPU loops of linear maps.
 #pragma once
 #include "fused.h"
 

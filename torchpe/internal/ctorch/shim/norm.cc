@@ -1,4 +1,4 @@
-// norm.cc: residual sum with layer norm, and dropout whose mask is a function of the step.
+// norm.cc: residual sum with layer norm, and dropout with a mask that depends on the step.
 #include "operands.h"
 #include "philox.h"
 #include "product.h"

@@ -1,11 +1,10 @@
-// one_head.cc: attention with one head maps each token twice instead of four times: two linear maps
-// with nothing between them are one.
+// one_head.cc: attention with one head, which maps each token twice instead of four times: two
+// linear maps with nothing between them are one.
 //
-// The logits of query W_q x_i + b_q and keys W_k x_j + b_k are (A x_i + c) x_j, where A = W_k^T W_q
-// and c = W_k^T b_q, plus a number that all keys share, which softmax drops. The output
-// W_o (sum_j w_ij (W_v x_j + b_v)) + b_o is B (sum_j w_ij x_j) + d, where B = W_o W_v and
-// d = W_o b_v + b_o. So the tokens are keys and values themselves. The gradient of b_k, which is 0
-// but for rounding otherwise, is 0.
+// The logits of query W_q x_i + b_q and keys W_k x_j + b_k are (A x_i + c) x_j, where A = W_k^T W_q and c =
+// W_k^T b_q, plus a number that all keys share, which softmax drops. The output W_o (sum_j w_ij (W_v x_j +
+// b_v)) + b_o is B (sum_j w_ij x_j) + d, where B = W_o W_v and d = W_o b_v + b_o. So the tokens themselves
+// are keys and values. The gradient of b_k, otherwise 0 up to rounding, is exactly 0.
 #include "gpu.h"
 #include "heads.h"
 #include "maps.h"

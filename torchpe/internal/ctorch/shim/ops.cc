@@ -1,4 +1,4 @@
-// ops.cc: creates and reads tensors for Go, and has libtorch's own operators, a row each.
+// ops.cc: creates and reads tensors for Go, and has libtorch's own operators, one row each.
 #include "heads.h"
 #include "operands.h"
 #include "quiet.h"

@@ -1,6 +1,6 @@
 // philox.h: the counter-based generator Philox4x32-10 (Salmon, Moraes, Dror & Shaw, "Parallel
-// random numbers: as easy as 1, 2, 3", SC 2011). What it draws is a function of its counter and key
-// alone, so a resumed run draws the same again.
+// random numbers: as easy as 1, 2, 3", SC 2011). Its draws depend only on its counter and key, so a
+// resumed run draws the same numbers.
 #pragma once
 #include <cstdint>
 

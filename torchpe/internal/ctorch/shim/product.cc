@@ -1,13 +1,13 @@
-// product.cc: products in lower precision. libtorch's bmm gives bfloat16 for bfloat16; training
-// wants sums of float32, which the tensor cores have anyway: cuBLAS is called directly, or, where
-// the shim knows no CUDA, float32 operands are rounded.
+// product.cc: products in lower precision. libtorch's bmm returns bfloat16 for bfloat16 operands,
+// but training needs float32 sums, which the tensor cores compute anyway. So cuBLAS is called
+// directly, or, if the shim was built without CUDA, float32 operands are rounded.
 #include "product.h"
 
 #include "gpu.h"
 #include "quiet.h"
 
-// libtorch's header that gives its cuBLAS handle names further libraries, and cuBLAS's header one of CUDA's
-// C++ library (cccl), whose headers may be missing.
+// libtorch's header with its cuBLAS handle includes headers of further libraries, and cuBLAS's
+// header one of CUDA's C++ library (cccl), which may be missing.
 #ifdef TORCHPE_CUBLAS
 #if __has_include(<cublas_v2.h>) && __has_include(<cublasLt.h>) && __has_include(<nv/target>) && \
     __has_include(<cusparse.h>) && __has_include(<cusolverDn.h>)

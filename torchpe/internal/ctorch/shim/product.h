@@ -1,5 +1,4 @@
-// product.h: batched products, and the precision of their operands, which tp_set_precision chooses
-// for float32.
+// product.h: batched products, and the precision of their float32 operands, which tp_set_precision sets.
 #pragma once
 #include "fused.h"
 

@@ -1,4 +1,4 @@
-// quiet.h: silences libtorch's warnings of what is intended.
+// quiet.h: silences libtorch's warnings about intended behaviour.
 #pragma once
 #include <c10/util/Exception.h>
 #include <torch/version.h>

@@ -1,4 +1,4 @@
-// system.cc: what the machine has, and putting a slow BLAS kernel right.
+// system.cc: describes the machine, and replaces a slow BLAS kernel.
 #include <ATen/SequenceNumber.h>
 #include <dlfcn.h>
 #include <torch/version.h>

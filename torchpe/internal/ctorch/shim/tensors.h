@@ -1,5 +1,5 @@
-// tensors.h: what the shim uses of libtorch, precompiled. Each operator has a header of its own; all of
-// them (ATen/ATen.h) take twice as long to read, in every file.
+// tensors.h: the parts of libtorch that the shim uses, precompiled. Each operator has its own
+// header; all of them (ATen/ATen.h) would take twice as long to read, in every file.
 #pragma once
 #include <ATen/Context.h>
 #include <ATen/ExpandUtils.h>

@@ -1,5 +1,4 @@
-// trace.cc: libtorch's profiler, which names the operators that were called, and writes a file for a
-// viewer of traces.
+// trace.cc: libtorch's profiler, which names the called operators and writes a file for trace viewers.
 #include "handles.h"
 
 #include <torch/csrc/autograd/profiler_kineto.h>

@@ -1,5 +1,5 @@
-// vectors.h: vector registers of the instruction set that TORCHPE_ISA names, for kernels.cc, and what is
-// computed on them: sums and largest numbers across one, exp, and the part of one that a row ends in.
+// vectors.h: vector registers of the instruction set TORCHPE_ISA, for kernels.cc, and functions on
+// them: sums and maxima across a register, exp, and the partial register at the end of a row.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-// Command first prints a number that it has put into a tensor, if it is told to: the call of one
-// function of libtorchpe.so that has integers, a pointer and a float64 as arguments and returns two
-// words.
+// Command first prints a number that it has stored in a tensor, if asked to. It calls one function
+// of libtorchpe.so with integers, a pointer and a float64 as arguments that returns two words.
 package main
 
 import (
