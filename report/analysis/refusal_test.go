@@ -49,7 +49,7 @@ func TestRefusals(t *testing.T) {
 		{"rank --table " + tensors, []string{"several tensors", "attention.key.weight [6 8]"}},
 		{"rank --table " + tensors + ":attention.key.bias", []string{"shape [6]", "want a table"}},
 		{"rank --table " + data + "/table.mat:note", []string{"char"}},
-		{"rank --table good.csv:x", []string{"good.csv", "leave out :x"}},
+		{"rank --table good.csv:x", []string{"good.csv", "omit :x"}},
 		{"rank --table odd.dat", []string{"odd.dat", ".safetensors"}},
 		{"rank --table empty.csv", []string{"empty.csv"}},
 		{"rank --table ragged.csv", []string{"ragged.csv"}},
