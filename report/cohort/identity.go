@@ -37,9 +37,8 @@ func (m Model) Identity() (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: config.json: %w", m.Run.Dir, err)
 	}
-	endsAtRecord := m.Run.Config.Until != ""
 	maps.DeleteFunc(all, func(key, _ string) bool {
-		return IsIncidental(key) && !(endsAtRecord && key == "log_every")
+		return IsIncidental(key) && !m.Run.Config.DecidesEnd(key)
 	})
 	text, err := json.Marshal(m.Member)
 	if err != nil {

@@ -95,6 +95,9 @@ func (c Config) HowMeasured(measure string) string {
 	return strings.Join(how, " ")
 }
 
+// DecidesEnd reports whether a setting of measurements decides when training ends: --until ends it at a record.
+func (c Config) DecidesEnd(key string) bool { return c.Until != "" && key == "log_every" }
+
 // OutputConfig says how often a run writes, and what.
 type OutputConfig struct {
 	LogEvery        int      `json:"log_every"`        // epochs, or steps in tasks without epochs
