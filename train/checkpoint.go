@@ -253,8 +253,8 @@ func (t *trainer) checkEnd(step int, until string) error {
 	records = slices.DeleteFunc(records, func(r runlog.Record) bool { return r.Step > step })
 	isRecorded := slices.ContainsFunc(records, func(r runlog.Record) bool { return r.Step == step })
 	if total := t.intervals().total; total < step || total == step && !isRecorded {
-		return &ConfigError{fmt.Errorf("%s is at step %d, and would end at step %d: give a greater length, or start a "+
-			"new run", t.run.Dir(), step, total)}
+		return &ConfigError{fmt.Errorf("it is at step %d, and would end at step %d: give a greater length, or start a "+
+			"new run", step, total)}
 	}
 	for _, text := range []string{until, t.config.Until} {
 		if until == t.config.Until || text == "" {

@@ -202,9 +202,13 @@ func TestSignalsSave(t *testing.T) {
 			continue
 		}
 		says(t, dir, "train --resume --out run --lr 0.5", exitUsage, "members.lr was")
-		says(t, dir, "train --resume --out run --lr 0.5 --epochs 101 --limit-steps 1 --allow-changed "+
-			"members.lr,epochs,limit_steps", 0)
-		expect.Contains(t, readText(t, filepath.Join(dir, "run", "config.json")), `"epochs": 101`)
+		line := "train --resume --out run --lr 0.5 --epochs 100001 --allow-changed members.lr,epochs,limit_steps "
+		says(t, dir, line+"--limit-steps 1", exitUsage, "and would end at step 1: ")
+		var step int
+		_, after, _ := strings.Cut(stderr.String(), "interrupted after step ")
+		expect.Must(fmt.Sscan(after, &step))
+		says(t, dir, fmt.Sprintf("%s--limit-steps %d", line, step+1), 0)
+		expect.Contains(t, readText(t, filepath.Join(dir, "run", "config.json")), `"epochs": 100001`)
 		says(t, dir, "train --resume --out rum", exitUsage, "there is no run")
 		expect.ErrorIs(t, expect.ErrorOf(os.Stat(filepath.Join(dir, "rum"))), os.ErrNotExist)
 	}

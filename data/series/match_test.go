@@ -48,7 +48,7 @@ func TestReadRunInTheOrderOfNames(t *testing.T) {
 		run, names, notes, err := ReadRun(expect.File(t, "run.csv", body),
 			Options{Names: []string{"c", "a", "b"}, NamesFrom: "n.txt", Axes: expect.Must(ParseAxes(axes))})
 		if fmt.Sprint(run.Data, names) != "[3 1 2 6 4 5] [c a b]" || !strings.Contains(fmt.Sprint(notes),
-			"brought into the order of n.txt") || err != nil {
+			"put into the order of n.txt") || err != nil {
 			t.Errorf("%q: %v %v %q, %v", body, run.Data, names, notes, err)
 		}
 	}
