@@ -227,8 +227,8 @@ func (m *Model) rowsNamed(other *Model) ([]int, error) {
 	for i, name := range other.Names {
 		at, ok := place[name]
 		if !ok {
-			return nil, fmt.Errorf("token %q is not among the %d of %s%s: want the same names", name, len(m.Names),
-				m.Source, wording.Hint(name, m.Names))
+			return nil, fmt.Errorf("token %q is not among the %d of %s, which must have the same names%s", name,
+				len(m.Names), m.Source, wording.Hint(name, m.Names))
 		}
 		rows[i] = at
 	}
