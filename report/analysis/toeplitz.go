@@ -30,8 +30,8 @@ the share of variance of a matrix's elements that the best Toeplitz matrix expla
 
   R^2 = 1 - RSS / TSS,
 
-1 if elements depend only on the difference of their indices: the places of tokens by the run's
---positions, else their numbers. The best Toeplitz matrix has the mean of each diagonal. R^2 is taken of
+1 if elements depend only on the difference of their indices. The index of a token is its place by the
+run's --positions, else its number. The best Toeplitz matrix has the mean of each diagonal. R^2 is taken of
 
   R^2            E E^T, the inner products of the table E
   R^2 centred    the same after the mean row is subtracted from E
