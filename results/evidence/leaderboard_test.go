@@ -151,7 +151,7 @@ func TestLeaderboard(t *testing.T) {
 func leaderPanels(ranked []ranking.Standing, by map[string]entry) []figure.Panel {
 	const near = 22 // whose labels have room
 	colorOf := map[string]string{"2-D": "2d-fixed", "1-D": "1d-fixed", "none": "random"}
-	named := strings.Fields("edge-geometry rrwp learn-fourier learn-1 random learn-2 fire repo t5 da rope-pi " +
+	named := strings.Fields("edge-geometry rrwp learn-fourier learn-1 random learn-2 repo t5 da rope-pi " +
 		"tener tape selective-rope")
 	of := func(title string, take []ranking.Standing, isNamed func(s ranking.Standing, i int) bool) *figure.Scatter {
 		scatter := &figure.Scatter{Title: title, XLabel: "IID test accuracy", YLabel: "Validation accuracy"}
