@@ -45,5 +45,6 @@ func TestAttentionPairsTokens(t *testing.T) {
 		checkNotes(t, reference, said, notes)
 	}
 	_, _, err := run(line + at("other.csv"))
-	expect.Error(t, err, "map.csv against reference ", `token "c" is not among the 3 of `, "which must have the same names")
+	expect.Error(t, err, "map.csv against reference ", `token "c" is not among the 3 of `,
+		"which must have the same names")
 }
