@@ -220,11 +220,11 @@ func (t *trainer) metadata() (map[string]string, error) {
 
 // checkResumed compares the settings and the machine of a checkpoint with the current ones, and
 // lists changes in the environment. A change of a setting that is not allowed to change is an
-// error. Checkpoints of earlier versions have neither.
-func (t *trainer) checkResumed(c *runlog.Checkpoint) error {
+// error. Checkpoints of earlier versions have neither. records are those up to the checkpoint.
+func (t *trainer) checkResumed(c *runlog.Checkpoint, records []runlog.Record) error {
 	was, changed, err := changedSettings(c, t.config, t.allowChanged)
 	if err == nil {
-		err = t.checkEnd(c.Step, was.Until)
+		err = t.checkEnd(c.Step, records, was.Until)
 	}
 	if err != nil {
 		return err
@@ -245,12 +245,7 @@ func (t *trainer) checkResumed(c *runlog.Checkpoint) error {
 // checkEnd returns an error if training would have ended before the step of the checkpoint: the run would end with
 // the numbers of an earlier step. This happens if the length is shorter now, or if the criterion changes and a
 // record has met the old or the new one.
-func (t *trainer) checkEnd(step int, until string) error {
-	records, err := runlog.ReadMetrics[runlog.Record](t.run.Reader)
-	if err != nil {
-		return err
-	}
-	records = slices.DeleteFunc(records, func(r runlog.Record) bool { return r.Step > step })
+func (t *trainer) checkEnd(step int, records []runlog.Record, until string) error {
 	isRecorded := slices.ContainsFunc(records, func(r runlog.Record) bool { return r.Step == step })
 	if total := t.intervals().total; total < step || total == step && !isRecorded {
 		return &ConfigError{fmt.Errorf("it is at step %d, and would end at step %d: give a greater length, or start a "+

@@ -59,7 +59,7 @@ func (c Config) place(tokens positions.Tokens, usual pe.Positions) (
 	return at, notes, nil
 }
 
-// onlyOrder is what schemes that need an order know of positions, except those in known.
+// onlyOrder describes, in a note, the positions that a scheme that needs an order uses; known has the exceptions.
 const onlyOrder = "only the order of tokens"
 
 // known says what schemes know of positions that need only an order, but may use more.

@@ -321,6 +321,15 @@ func TestResumeAllowsChangedSettings(t *testing.T) {
 	}
 }
 
+// A line behind the checkpoint that a crash garbled does not keep a run from going on.
+func TestResumeCutsGarbledRecords(t *testing.T) {
+	dir, c := interrupted(t)
+	f := expect.Must(os.OpenFile(filepath.Join(dir, "metrics.jsonl"), os.O_APPEND|os.O_WRONLY, 0))
+	expect.Must(f.WriteString("\x00\x00}\n"))
+	expect.NoError(t, f.Close())
+	expect.Equal(t, "status", resume(t, c, dir).Members[0].Status, runlog.StatusDone)
+}
+
 // A run whose attention is of a form that only earlier versions had is read, and goes on with another form
 // where that is allowed.
 func TestFormerAttention(t *testing.T) {

@@ -226,7 +226,11 @@ func (t *trainer) begin(resumed bool) error {
 	if c.Warning != "" {
 		t.observer.Noticed(c.Warning)
 	}
-	if err := t.checkResumed(c); err != nil {
+	records, err := t.run.RecordsUntil(c.Step)
+	if err != nil {
+		return err
+	}
+	if err := t.checkResumed(c, records); err != nil {
 		return err
 	}
 	if t.state, err = t.load(c); err != nil {
@@ -239,10 +243,6 @@ func (t *trainer) begin(resumed bool) error {
 		return err
 	}
 	if _, err = t.run.TruncateMetrics(t.state.step); err != nil {
-		return err
-	}
-	records, err := runlog.ReadMetrics[runlog.Record](t.run.Reader)
-	if err != nil {
 		return err
 	}
 	for i := range records {

@@ -50,7 +50,8 @@ func (m Masking) Count(tokens int) int {
 	return min(max(1, int(math.Round(m.Level*float64(tokens)))), tokens-1)
 }
 
-// Share returns the expected share of masked tokens: the level, but for the whole count or the redraws.
+// Share returns the expected share of masked tokens. It differs from the level because exact masks have a whole
+// number of tokens, and because Bernoulli masks of no token or of all tokens are drawn again.
 func (m Masking) Share(tokens int) float64 {
 	n := float64(tokens)
 	if m.Exact {

@@ -135,7 +135,7 @@ func (f *File) addEdge(from, to, weight string) error {
 }
 
 // finishEdges sets the names of tokens, or nil if all are numbers. Then these are indexes unless tokens have
-// names. It returns an error where the heading may be an edge.
+// names. It returns an error if the heading may be an edge.
 func (f *File) finishEdges(names []string) error {
 	if len(f.heading) > 1 && arrayfile.HasAll(names, f.heading[:2]) {
 		return fmt.Errorf("%s: --header yes makes its first line, %s, a heading, and both are tokens: put from,to "+

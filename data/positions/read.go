@@ -279,12 +279,12 @@ func wordsOf(heading string) []string {
 	return strings.FieldsFunc(strings.ToLower(heading), func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// unitNames lists the names of units of length and angle, those of one unit together.
+// unitNames lists units of length and angle, each with its spellings.
 var unitNames = [][]string{{"nm", "nanometers"}, {"um", "µm", "μm", "micrometers", "microns"}, {"mm", "millimeters"},
 	{"cm", "centimeters"}, {"m", "meters", "metres"}, {"km", "kilometers"}, {"px", "pixels"}, {"deg", "degrees"},
 	{"rad", "radians"}}
 
-// checkUnits returns an error where the last words of two columns' headings are different units.
+// checkUnits returns an error if the headings of two columns end with different units.
 func (f *File) checkUnits() error {
 	column, unit := 0, -1 // of the first column that has one
 	for i, heading := range f.Axes {

@@ -77,8 +77,9 @@ func hash(x []float32) [2]uint64 {
 	return [2]uint64{uint64(len(x)), sum}
 }
 
-// ReadRun reads the one run of a file, [frames, tokens], without z-scores: tokens in the order of the options'
-// names where both have names, and the names where either has any. notes are those for the user.
+// ReadRun reads the only run of a file, [frames, tokens], without z-scores. If both the file and the options have
+// names, the tokens are in the order of the options. It also returns the names, if either has any, and notes for
+// the user.
 func ReadRun(file string, o Options) (run array.Array, names, notes []string, err error) {
 	l := newLoader(o)
 	plans, err := l.plan(file)

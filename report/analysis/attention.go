@@ -24,8 +24,8 @@ prediction the mean over test frames. They are compared with the reference's mem
 
 An array FILE[:tensor] has shape [tokens,tokens], [examples,tokens,tokens],
 [layers,examples,tokens,tokens] or [layers,examples,heads,tokens,tokens]. Its rows, the last axis,
-must be distributions: at least 0, with a sum of 1 within 0.001. Where both maps have names of
-tokens, tokens are paired by name; else in order.
+must be distributions: at least 0, with a sum of 1 within 0.001. If both maps have names of
+tokens, tokens are paired by name, else in order.
 
 The paper does not say how maps were pooled; --pooling:
 

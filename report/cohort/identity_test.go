@@ -80,7 +80,7 @@ func TestMeasuresOfOtherSettings(t *testing.T) {
 	}
 }
 
-// Of a model and its copy that measured more, the copy counts; where their numbers differ, the first does.
+// Of a model and its copy that measured more, the copy counts; if their numbers differ, the first does.
 func TestCopyThatMeasuredMore(t *testing.T) {
 	model := func(measures runlog.Numbers) cohort.Model {
 		m := cohort.Model{Run: &cohort.Run{}}

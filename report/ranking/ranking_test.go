@@ -187,7 +187,7 @@ func TestFewAreNotRanked(t *testing.T) {
 	}
 }
 
-// Where no encoding has fitted, the page lists all of them without ranks.
+// If no encoding has fitted, the page lists all of them without ranks.
 func TestNoneHasFitted(t *testing.T) {
 	dir := t.TempDir()
 	for _, pe := range encodings {

@@ -161,10 +161,11 @@ func (r *Run) TruncateMetrics(step int) (cut int, err error) {
 
 // scan is the result of scanMetrics.
 type scan struct {
-	size    int64 // bytes of the records to keep
-	step    int   // of the last of them
-	cut     int   // lines after them
-	unended bool  // the last of them lacks its newline
+	records []Record // to keep
+	size    int64    // their bytes
+	step    int      // of the last of them
+	cut     int      // lines after them
+	unended bool     // the last of them lacks its newline
 }
 
 // scanMetrics finds the end of the records up to a step.
@@ -182,6 +183,11 @@ func (r *Reader) scanMetrics(step int) (scan, error) {
 				"unreadable or beyond step %d: repair the file by hand",
 				r.path(metricsFile), ErrDamaged, number, *rec.Step, step)
 		case keep:
+			var kept Record
+			if err := json.Unmarshal(line, &kept); err != nil {
+				return fmt.Errorf("read %s: line %d: %w: %w", r.path(metricsFile), number, ErrDamaged, err)
+			}
+			s.records = append(s.records, kept)
 			s.size += int64(len(line))
 			s.step = *rec.Step
 			s.unended = !bytes.HasSuffix(line, []byte("\n"))
@@ -195,6 +201,13 @@ func (r *Reader) scanMetrics(step int) (scan, error) {
 			"continue without it", err, step)
 	}
 	return s, err
+}
+
+// RecordsUntil returns the records up to a step of at least 0, which are those that TruncateMetrics keeps. It has the
+// same errors.
+func (r *Reader) RecordsUntil(step int) ([]Record, error) {
+	s, err := r.scanMetrics(step)
+	return s.records, err
 }
 
 // ReadMetrics returns the records of metrics.jsonl as values of the caller's type: [Record], a

@@ -81,7 +81,7 @@ func (t Table) writable() error {
 	return checkLines(t.Columns, t.Rows)
 }
 
-// checkLines returns an error where a cell has a line end in it, which Read and Words take for that of its row.
+// checkLines returns an error if a cell contains a line end, which Read and Words take for the end of its row.
 func checkLines(rows ...[]string) error {
 	for _, row := range rows {
 		for _, cell := range row {
