@@ -3,6 +3,7 @@ package ranking
 import (
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,6 +73,22 @@ func TestMaskedIsRankedWhereMostIsMasked(t *testing.T) {
 	if rows := rankMasked(t, []float64{.5}); rows[1][slices.Index(rows[0], "encoding")] != "xpos" {
 		t.Errorf("tests with half masked alone: %q", rows[:2])
 	}
+}
+
+// Ranks where the visible tokens tell nothing would be of noise.
+func TestHardestShareThatIsNotNoise(t *testing.T) {
+	c := expect.Must(config.Preset("nmar", "code"))
+	mean := runlog.Numbers{"0.15": 1, "0.50": 1, "0.75": 1, "0.90": 1}
+	for want, gaussian := range map[string]runlog.Numbers{
+		"0.90": {"0.15": .8, "0.50": .85, "0.75": .9, "0.90": .97},
+		"0.75": {"0.15": .8, "0.50": .85, "0.75": .9, "0.90": .99},
+		"0.50": {"0.15": 1, "0.50": 1.01, "0.75": 1.1, "0.90": 1.2}, // as in training
+	} {
+		run := &cohort.Run{Config: cohort.Config{Config: c}, Result: runlog.Result{
+			Baselines: map[string]runlog.Numbers{"gaussian": gaussian, "mean": mean}}}
+		expect.Equal(t, fmt.Sprint(gaussian), hardest(run), want)
+	}
+	expect.Equal(t, "no baselines", hardest(&cohort.Run{Config: cohort.Config{Config: c}}), "0.90")
 }
 
 // rankMasked ranks encodings whose errors with .9 masked rise, and with .5 masked fall, in tests of these levels; nil

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"torchpe/internal/expect"
-	"torchpe/internal/number"
 	"torchpe/internal/stats"
 	"torchpe/internal/wording"
 	"torchpe/models/pe"
@@ -119,9 +118,8 @@ func unfittedTable(unfitted []entry, costs map[string]row) string {
 		"parameters |", rows)
 }
 
-// taskTable lists the encodings that other tasks were trained with: errors of masked prediction, with those that
-// need no model, and accuracy on longer inputs. At 90 % masked the network has no signal: there the conditional
-// Gaussian is no better than the mean of the visible.
+// taskTable lists the encodings that other tasks were trained with: errors on fMRI, with those that need no model,
+// and accuracy on longer inputs.
 func taskTable(fitted map[string]entry, unfitted []entry) string {
 	puzzles := map[string]string{}
 	for name, e := range fitted {
@@ -131,7 +129,7 @@ func taskTable(fitted map[string]entry, unfitted []entry) string {
 		puzzles[e.name] = "not fitted"
 	}
 	cells := map[string][]string{}
-	const tasks = 6
+	const tasks = 5
 	set := func(name string, task int, cell string) {
 		if cells[name] == nil {
 			cells[name] = slices.Repeat([]string{"–"}, tasks)
@@ -139,33 +137,19 @@ func taskTable(fitted map[string]entry, unfitted []entry) string {
 		cells[name][task] = cell
 	}
 	var floors []string
-	for task, of := range []struct {
-		name, measure, steps string
-		decimals             int
-	}{{"nmar", "test_mse_50", "10000", 4}, {"fmri", "test_mse_90", "12000", 3}} {
-		for _, r := range records("baselines.csv") {
-			floor := map[string]string{"gaussian": "conditional Gaussian", "mean": "mean of the visible"}[r["baseline"]]
-			if r["task"] != of.name || floor == "" {
-				continue
-			}
-			if cells[floor] == nil {
-				floors = append(floors, floor)
-			}
-			set(floor, task, number.Bare(r.number(of.measure), of.decimals))
-		}
-		for name, errs := range masked(of.name+".csv", of.measure, of.steps) {
-			cell := number.Bare(stats.Mean(errs), of.decimals)
-			if len(errs) > 2 {
-				cell += " ± " + number.Bare(stats.SD(errs), of.decimals)
-			} else {
-				cell += fmt.Sprintf(" (%d seeds)", len(errs))
-			}
-			set(name, task, cell)
+	for _, r := range records("baselines.csv") {
+		floor := map[string]string{"gaussian": "conditional Gaussian", "mean": "mean of the visible"}[r["baseline"]]
+		if r["task"] == "fmri" && floor != "" {
+			floors = append(floors, floor)
+			set(floor, 0, point(r.number("test_mse_90")))
 		}
 	}
+	for name, errs := range masked("fmri.csv", "test_mse_90", "12000") {
+		set(name, 0, fmt.Sprintf("%s (%d seeds)", point(stats.Mean(errs)), len(errs)))
+	}
 	for _, r := range records("../lengths-cpu/models.csv") {
-		task := 2 + slices.Index(strings.Fields("even-pairs missing-duplicate reverse-string bucket-sort"), r["task"])
-		if task < 2 {
+		task := 1 + slices.Index(strings.Fields("even-pairs missing-duplicate reverse-string bucket-sort"), r["task"])
+		if task < 1 {
 			continue // parity check: fitted by none
 		}
 		name := strings.Replace(r["encoding"], "random, random-base", "drawn", 1)
@@ -182,6 +166,6 @@ func taskTable(fitted map[string]entry, unfitted []entry) string {
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", name, cmp.Or(puzzles[name], "–"),
 			strings.Join(cells[name], " | ")))
 	}
-	return markdown("| encoding | puzzles | network, 50 % | fMRI, 90 % | even pairs | missing duplicate | "+
+	return markdown("| encoding | puzzles | fMRI, 90 % | even pairs | missing duplicate | "+
 		"reverse string | bucket sort |", rows)
 }

@@ -106,8 +106,13 @@ func (m *MaskedConfig) MainTest() string {
 	return fmt.Sprintf("%.2f", main)
 }
 
-// MostMasked returns the largest masked share of the tests, as such a key.
-func (m *MaskedConfig) MostMasked() string { return fmt.Sprintf("%.2f", slices.Max(m.TestLevels)) }
+// ByMasked returns the masked shares of the tests, the largest first, as such keys.
+func (m *MaskedConfig) ByMasked() (keys []string) {
+	for _, share := range slices.Backward(slices.Sorted(slices.Values(m.TestLevels))) {
+		keys = append(keys, fmt.Sprintf("%.2f", share))
+	}
+	return keys
+}
 
 // NMAR is the simulation of task nmar; the rest of its settings are the paper's (see package nmar).
 type NMAR struct {

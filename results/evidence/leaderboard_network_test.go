@@ -1,0 +1,193 @@
+package evidence_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/internal/expect"
+	"torchpe/internal/number"
+	"torchpe/internal/stats"
+	"torchpe/models/pe"
+	"torchpe/report/figure"
+	"torchpe/report/ranking"
+)
+
+// networkSeeds is the number of seeds that each encoding needs to be ranked on the simulated network.
+const networkSeeds = 3
+
+// networks returns the rows of network.csv by encoding. It fails where rows of one encoding have a seed twice.
+func networks(t *testing.T) map[string][]row {
+	t.Helper()
+	by, has := map[string][]row{}, map[string]bool{}
+	for _, r := range records("../leaderboard/network.csv") {
+		name := r["pe"]
+		if r["sigma"] != "" {
+			name += "-" + r["sigma"]
+		}
+		if key := name + " " + r["seed"]; has[key] {
+			t.Fatalf("network.csv: %s has seed %s twice", name, r["seed"])
+		} else {
+			has[key] = true
+		}
+		if r["pe"] != twin {
+			by[name] = append(by[name], r)
+		}
+	}
+	return by
+}
+
+// first returns one row of each ranked encoding.
+func first(ranked []ranking.Standing, by map[string][]row) (rows []row) {
+	for _, s := range ranked {
+		rows = append(rows, by[s.Label][0])
+	}
+	return rows
+}
+
+// share says how far an error is on the way from that of the mean of the visible nodes, 0, to that of the
+// conditional Gaussian, which knows the network, 1.
+func share(masked string, err float64) float64 {
+	floor := map[string]float64{}
+	for _, r := range records("baselines.csv") {
+		if r["task"] == "nmar" {
+			floor[r["baseline"]] = r.number("test_mse_" + masked)
+		}
+	}
+	return (floor["mean"] - err) / (floor["mean"] - floor["gaussian"])
+}
+
+// column returns a measure of rows.
+func column(rows []row, measure string) (values []float64) {
+	for _, r := range rows {
+		values = append(values, r.number(measure))
+	}
+	return values
+}
+
+// rankNetworks ranks the encodings that have all seeds by their share at half of the nodes masked.
+func rankNetworks(by map[string][]row) []ranking.Standing {
+	var entries []ranking.Entry
+	for name, rows := range by {
+		if len(rows) < networkSeeds {
+			continue
+		}
+		e := ranking.Entry{Label: name, Scheme: rows[0]["pe"]}
+		for _, err := range column(rows, "test_mse_50") {
+			e.Seeds = append(e.Seeds, share("50", err))
+		}
+		entries = append(entries, e)
+	}
+	slices.SortFunc(entries, func(a, b ranking.Entry) int { return strings.Compare(a.Label, b.Label) })
+	return ranking.Rank(entries, false)
+}
+
+// networkTable lists the ranked encodings. Training error has no floor: its masks are drawn anew.
+func networkTable(ranked []ranking.Standing, by map[string][]row) string {
+	var rows []string
+	for i, s := range ranked {
+		differs := "–"
+		if i > 0 {
+			differs = map[bool]string{true: "yes", false: "no"}[s.Differs]
+		}
+		of := by[s.Label]
+		mean := func(measure string) string { return number.Bare(stats.Mean(column(of, measure)), 4) }
+		rows = append(rows, fmt.Sprintf("| %g | %d to %d | %s | %s | %s | %s | %s | %s | %s |", s.Rank, s.LowRank,
+			s.HighRank, s.Label, shiftOf(s.Scheme), mean("train_mse"), mean("test_mse_15"), mean("test_mse_50"),
+			spread(s.Seeds), differs))
+	}
+	return markdown("| rank | 95 % | encoding | shift | training | test, 15 % | test, 50 % | share, 50 % | "+
+		"worse than the first |", rows)
+}
+
+// shiftOf says whether an encoding changes if all positions are shifted.
+func shiftOf(scheme string) string {
+	if expect.Must(pe.Find(scheme)).About().Criteria.TranslationInvariant {
+		return "no"
+	}
+	return "yes"
+}
+
+// networkWords says which encodings have learned the network, what they have in common, and how this goes with the
+// puzzles.
+func networkWords(ranked, puzzles []ranking.Standing) string {
+	worse, below, causal := 0, 0, 0
+	for _, s := range ranked {
+		if s.Differs {
+			worse++
+		}
+		isCausal := factsOf(row{"pe": s.Scheme}).Attention.Causal
+		if slices.Max(s.Seeds) < 0 {
+			below++
+			if isCausal {
+				causal++
+			}
+		}
+	}
+	families, p := ranking.Families(ranked, shiftOf)
+	var medians []string
+	for _, f := range families {
+		change := map[string]string{"yes": "change", "no": "do not"}[f.Name]
+		medians = append(medians, fmt.Sprintf("%d %s (median rank %s)", f.N, change, number.Fixed(f.Median, 1)))
+	}
+	var later []string
+	for _, r := range records("nmar.csv") {
+		name := nameOfVariant(r)
+		if r["steps"] == "50000" && r["seed"] == "1" {
+			later = append(later, "`"+name+"` "+point(share("50", r.number("test_mse_50"))))
+		}
+	}
+	learned := countLearned(ranked)
+	both := onBoth(ranked, puzzles)
+	var shares, accuracies []float64
+	for _, at := range both {
+		shares, accuracies = append(shares, at.Y), append(accuracies, at.X)
+	}
+	rho := expect.Must(stats.Spearman(shares, accuracies))
+	return wrapped(fmt.Sprintf(`
+**%d of %d encodings have a share above .5**; the best of the others, `+"`%s`"+`, has %s. %d encodings are significantly
+worse than the first.
+
+* **Shift**: if all positions are shifted by one, some encodings change and can tell nodes apart by position; the
+others know at most distances. %s; %s (Kruskal-Wallis test).
+* **Worse than the mean of the visible nodes** with all three seeds: %d encodings, %d of them with a causal mask, under
+which a node sees only the nodes before it.
+* **Puzzles**: shares correlate with validation accuracy on the puzzles by Spearman's ρ = %s (%d encodings).
+* **Longer training** helps encodings that are behind. Shares after 50,000 steps at lr 1e-4, one seed
+([Evidence](../evidence/README.md#simulated-network)): %s.
+`, learned, len(ranked), ranked[learned].Label, point(ranked[learned].Mean), worse, strings.Join(medians, ", "),
+		number.PText(p), below, causal, number.Bare(rho.Statistic, 2), len(both), strings.Join(later, ", ")))
+}
+
+// onBoth returns the share on the network against the accuracy on puzzles, for the encodings that are ranked on
+// both. Tables are added once on both, if such a table has fitted on puzzles.
+func onBoth(ranked, puzzles []ranking.Standing) (points []figure.ScatterPoint) {
+	of := map[string]float64{}
+	for _, s := range puzzles {
+		of[s.Label] = s.Mean
+	}
+	for _, s := range ranked {
+		color := map[string]string{"yes": "2d-fixed", "no": "1d-fixed"}[shiftOf(s.Scheme)]
+		x, has := of[s.Label+", once"]
+		if !has {
+			x, has = of[s.Label]
+		}
+		if has {
+			points = append(points, figure.ScatterPoint{Label: s.Label, ColorOf: color, X: x, Y: s.Mean})
+		}
+	}
+	return points
+}
+
+// networkPanel shows shares against accuracies on puzzles.
+func networkPanel(ranked, puzzles []ranking.Standing) figure.Panel {
+	return figure.Scatter{XLabel: "Validation accuracy on puzzles", YLabel: "Share on the network",
+		Points: onBoth(ranked, puzzles), Note: "Means of three seeds. Black: changes if all positions are " +
+			"shifted; orange: does not"}
+}
+
+// countLearned counts the first encodings, whose shares are above one half.
+func countLearned(ranked []ranking.Standing) int {
+	return slices.IndexFunc(ranked, func(s ranking.Standing) bool { return s.Mean <= .5 })
+}
