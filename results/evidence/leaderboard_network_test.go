@@ -18,64 +18,50 @@ import (
 const networkSeeds = 3
 
 // networks returns the rows of network.csv by encoding. It fails where rows of one encoding have a seed twice.
-func networks(t *testing.T) map[string][]row {
+func networks(t *testing.T) models {
 	t.Helper()
-	by, has := map[string][]row{}, map[string]bool{}
+	m := models{}
 	for _, r := range records("../leaderboard/network.csv") {
 		name := r["pe"]
 		if r["sigma"] != "" {
 			name += "-" + r["sigma"]
 		}
-		if key := name + " " + r["seed"]; has[key] {
+		if m[name] == nil {
+			m[name] = seeds{}
+		}
+		if m[name][r["seed"]] != nil {
 			t.Fatalf("network.csv: %s has seed %s twice", name, r["seed"])
-		} else {
-			has[key] = true
 		}
-		if r["pe"] != twin {
-			by[name] = append(by[name], r)
-		}
+		m[name][r["seed"]] = r
 	}
-	return by
+	return m
 }
 
-// first returns one row of each ranked encoding.
-func first(ranked []ranking.Standing, by map[string][]row) (rows []row) {
-	for _, s := range ranked {
-		rows = append(rows, by[s.Label][0])
-	}
-	return rows
-}
+// any returns a row of one seed.
+func (s seeds) any() row { return s[s.ordered()[0]] }
 
-// share says how far an error is on the way from that of the mean of the visible nodes, 0, to that of the
-// conditional Gaussian, which knows the network, 1.
-func share(masked string, err float64) float64 {
-	floor := map[string]float64{}
+// share says how far an error at half of the nodes masked is on the way from that of the mean of the visible nodes,
+// 0, to that of the conditional Gaussian, which knows the network, 1.
+func share(err float64) float64 {
+	of := map[string]float64{}
 	for _, r := range records("baselines.csv") {
 		if r["task"] == "nmar" {
-			floor[r["baseline"]] = r.number("test_mse_" + masked)
+			of[r["baseline"]] = r.number("test_mse_50")
 		}
 	}
-	return (floor["mean"] - err) / (floor["mean"] - floor["gaussian"])
-}
-
-// column returns a measure of rows.
-func column(rows []row, measure string) (values []float64) {
-	for _, r := range rows {
-		values = append(values, r.number(measure))
-	}
-	return values
+	return (of["mean"] - err) / (of["mean"] - of["gaussian"])
 }
 
 // rankNetworks ranks the encodings that have all seeds by their share at half of the nodes masked.
-func rankNetworks(by map[string][]row) []ranking.Standing {
+func rankNetworks(m models) []ranking.Standing {
 	var entries []ranking.Entry
-	for name, rows := range by {
-		if len(rows) < networkSeeds {
+	for name, of := range m {
+		e := ranking.Entry{Label: name, Scheme: of.any()["pe"]}
+		if len(of) < networkSeeds || e.Scheme == twin {
 			continue
 		}
-		e := ranking.Entry{Label: name, Scheme: rows[0]["pe"]}
-		for _, err := range column(rows, "test_mse_50") {
-			e.Seeds = append(e.Seeds, share("50", err))
+		for _, err := range of.column("test_mse_50") {
+			e.Seeds = append(e.Seeds, share(err))
 		}
 		entries = append(entries, e)
 	}
@@ -83,19 +69,14 @@ func rankNetworks(by map[string][]row) []ranking.Standing {
 	return ranking.Rank(entries, false)
 }
 
-// networkTable lists the ranked encodings. Training error has no floor: its masks are drawn anew.
-func networkTable(ranked []ranking.Standing, by map[string][]row) string {
+// networkTable lists the ranked encodings.
+func networkTable(ranked []ranking.Standing, m models) string {
 	var rows []string
 	for i, s := range ranked {
-		differs := "–"
-		if i > 0 {
-			differs = map[bool]string{true: "yes", false: "no"}[s.Differs]
-		}
-		of := by[s.Label]
-		mean := func(measure string) string { return number.Bare(stats.Mean(column(of, measure)), 4) }
+		mean := func(measure string) string { return number.Bare(m[s.Label].mean(measure), 4) }
 		rows = append(rows, fmt.Sprintf("| %g | %d to %d | %s | %s | %s | %s | %s | %s | %s |", s.Rank, s.LowRank,
 			s.HighRank, s.Label, shiftOf(s.Scheme), mean("train_mse"), mean("test_mse_15"), mean("test_mse_50"),
-			spread(s.Seeds), differs))
+			spread(s.Seeds), differs(i, s)))
 	}
 	return markdown("| rank | 95 % | encoding | shift | training | test, 15 % | test, 50 % | share, 50 % | "+
 		"worse than the first |", rows)
@@ -135,7 +116,7 @@ func networkWords(ranked, puzzles []ranking.Standing) string {
 	for _, r := range records("nmar.csv") {
 		name := nameOfVariant(r)
 		if r["steps"] == "50000" && r["seed"] == "1" {
-			later = append(later, "`"+name+"` "+point(share("50", r.number("test_mse_50"))))
+			later = append(later, "`"+name+"` "+point(share(r.number("test_mse_50"))))
 		}
 	}
 	learned := countLearned(ranked)

@@ -19,22 +19,29 @@ import (
 func rankTable(ranked []ranking.Standing, by map[string]entry, costs map[string]row) string {
 	var rows []string
 	for i, s := range ranked {
-		differs := "–"
-		if i > 0 {
-			differs = map[bool]string{true: "yes", false: "no"}[s.Differs]
-		}
 		fresh := "–"
 		if of := by[s.Label].fresh; len(of) == len(freshSeeds) {
 			fresh = point(of.mean("validation"))
 		}
 		rows = append(rows, fmt.Sprintf("| %g | %d to %d | %s | %s | %s | %s |", s.Rank, s.LowRank, s.HighRank,
-			leaderCells(by[s.Label]), fresh, differs, costCells(by[s.Label], costs)))
+			leaderCells(by[s.Label]), fresh, differs(i, s), costCells(by[s.Label], costs)))
 	}
 	const shown = 30
 	const headings = "| rank | 95 % | encoding | positions | epochs until .99 | training | IID test | " +
 		"validation | fresh seeds | worse than the first | step | parameters |"
 	return markdown(headings, rows[:shown]) + fmt.Sprintf("\n<details><summary>The other %d</summary>\n\n%s\n"+
 		"</details>\n", len(rows)-shown, markdown(headings, rows[shown:]))
+}
+
+// differs says whether the entry at an index is worse than the first.
+func differs(i int, s ranking.Standing) string {
+	switch {
+	case i == 0:
+		return "–"
+	case s.Differs:
+		return "yes"
+	}
+	return "no"
 }
 
 // leaderCells are the cells of an encoding from its name to its accuracy on validation puzzles.

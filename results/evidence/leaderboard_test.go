@@ -67,7 +67,7 @@ func leaders(m models) (fitted, unfitted []entry) {
 }
 
 // any returns a row of the entry: all have the same settings.
-func (e entry) any() row { return e.rows[e.rows.ordered()[0]] }
+func (e entry) any() row { return e.rows.any() }
 
 // isPlain reports whether the settings of a row are those of the leaderboard.
 func isPlain(r row) bool {
@@ -127,12 +127,15 @@ func TestLeaderboard(t *testing.T) {
 		costs[r["pe"]] = r
 	}
 
-	var all []row
+	var trained, onNetwork []row
 	for _, e := range slices.Concat(fitted, unfitted) {
-		all = append(all, e.any())
+		trained = append(trained, e.any())
 	}
-	onNetwork := networks(t)
-	ranks := rankNetworks(onNetwork)
+	n := networks(t)
+	ranks := rankNetworks(n)
+	for _, s := range ranks {
+		onNetwork = append(onNetwork, n[s.Label].any())
+	}
 	writePage(t, "../leaderboard/README.md", []part{
 		{"result", leaderWords(ranked, unfitted)},
 		{"advice", advice(m, ranked, ranks)},
@@ -143,11 +146,11 @@ func TestLeaderboard(t *testing.T) {
 		{"confounds", confoundWords(ranked, by)},
 		{"once", onceTable(by)},
 		{"devices", deviceWords(slices.Concat(fitted, unfitted))},
-		{"missing", missing("leader-lst", all)},
+		{"missing", missing("leader-lst", trained)},
 		{"families", familyWords(ranked)},
 		{"network", networkWords(ranks, ranked)},
-		{"network, ranks", networkTable(ranks, onNetwork)},
-		{"network, missing", missing("leader-nmar", first(ranks, onNetwork))},
+		{"network, ranks", networkTable(ranks, n)},
+		{"network, missing", missing("leader-nmar", onNetwork)},
 		{"tasks", taskTable(by, unfitted)},
 	})
 
