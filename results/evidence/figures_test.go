@@ -73,6 +73,7 @@ func floors() []figure.Reference {
 // sigmaPanel shows validation accuracy by σ, beside that of IID puzzles and the paper's.
 func sigmaPanel(m models) figure.Panel {
 	printed, _ := paper.Table("A2")
+	optimizers, _ := paper.Table("A4")
 	boxes := figure.Boxes{
 		Title: "Generalization by initial σ", XLabel: "Initial σ", YLabel: "Validation accuracy",
 		References: floors(), Beside: []string{"IID test accuracy", "validation accuracy in the paper"}, Dots: "seeds",
@@ -81,6 +82,8 @@ func sigmaPanel(m models) figure.Panel {
 		name := "learn-" + sigma
 		theirs := stats.Mean(nil) // NaN: the paper has no such σ
 		if n, ok := printed[[2]string{paperName(name), "validation"}]; ok {
+			theirs = n.Mean
+		} else if n, ok := optimizers[[2]string{paperName(name), "adam"}]; ok {
 			theirs = n.Mean
 		}
 		boxes.Groups = append(boxes.Groups, figure.Group{Label: sigma, ColorOf: "learn σ=" + sigma,

@@ -1,6 +1,7 @@
 package evidence_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,13 +41,13 @@ func networks(t *testing.T) models {
 // any returns a row of one seed.
 func (s seeds) any() row { return s[s.ordered()[0]] }
 
-// share says how far an error at half of the nodes masked is on the way from that of the mean of the visible nodes,
-// 0, to that of the conditional Gaussian, which knows the network, 1.
-func share(err float64) float64 {
+// share says how far an error at a percentage of nodes masked is on the way from that of the mean of the visible
+// nodes, 0, to that of the conditional Gaussian, which knows the network, 1.
+func share(masked string, err float64) float64 {
 	of := map[string]float64{}
 	for _, r := range records("baselines.csv") {
 		if r["task"] == "nmar" {
-			of[r["baseline"]] = r.number("test_mse_50")
+			of[r["baseline"]] = r.number("test_mse_" + masked)
 		}
 	}
 	return (of["mean"] - err) / (of["mean"] - of["gaussian"])
@@ -61,7 +62,7 @@ func rankNetworks(m models) []ranking.Standing {
 			continue
 		}
 		for _, err := range of.column("test_mse_50") {
-			e.Seeds = append(e.Seeds, share(err))
+			e.Seeds = append(e.Seeds, share("50", err))
 		}
 		entries = append(entries, e)
 	}
@@ -73,12 +74,13 @@ func rankNetworks(m models) []ranking.Standing {
 func networkTable(ranked []ranking.Standing, m models) string {
 	var rows []string
 	for i, s := range ranked {
-		mean := func(measure string) string { return number.Bare(m[s.Label].mean(measure), 4) }
+		of := m[s.Label]
 		rows = append(rows, fmt.Sprintf("| %g | %d to %d | %s | %s | %s | %s | %s | %s | %s |", s.Rank, s.LowRank,
-			s.HighRank, s.Label, shiftOf(s.Scheme), mean("train_mse"), mean("test_mse_15"), mean("test_mse_50"),
-			spread(s.Seeds), differs(i, s)))
+			s.HighRank, s.Label, shiftOf(s.Scheme), number.Bare(of.mean("train_mse"), 4),
+			number.Bare(of.mean("test_mse_50"), 4), spread(s.Seeds), point(share("15", of.mean("test_mse_15"))),
+			differs(i, s)))
 	}
-	return markdown("| rank | 95 % | encoding | shift | training | test, 15 % | test, 50 % | share, 50 % | "+
+	return markdown("| rank | 95 % | encoding | shift | training | test, 50 % | share, 50 % | share, 15 % | "+
 		"worse than the first |", rows)
 }
 
@@ -92,21 +94,21 @@ func shiftOf(scheme string) string {
 
 // networkWords says which encodings have learned the network, what they have in common, and how this goes with the
 // puzzles.
-func networkWords(ranked, puzzles []ranking.Standing) string {
+func networkWords(m models, ranked, puzzles []ranking.Standing) string {
 	worse, below, causal := 0, 0, 0
 	for _, s := range ranked {
 		if s.Differs {
 			worse++
 		}
-		isCausal := factsOf(row{"pe": s.Scheme}).Attention.Causal
 		if slices.Max(s.Seeds) < 0 {
 			below++
-			if isCausal {
+			if isCausal(s) {
 				causal++
 			}
 		}
 	}
 	families, p := ranking.Families(ranked, shiftOf)
+	_, free := ranking.Families(slices.DeleteFunc(slices.Clone(ranked), isCausal), shiftOf)
 	var medians []string
 	for _, f := range families {
 		change := map[string]string{"yes": "change", "no": "do not"}[f.Name]
@@ -116,10 +118,12 @@ func networkWords(ranked, puzzles []ranking.Standing) string {
 	for _, r := range records("nmar.csv") {
 		name := nameOfVariant(r)
 		if r["steps"] == "50000" && r["seed"] == "1" {
-			later = append(later, "`"+name+"` "+point(share(r.number("test_mse_50"))))
+			later = append(later, "`"+name+"` "+point(share("50", r.number("test_mse_50"))))
 		}
 	}
 	learned := countLearned(ranked)
+	at15 := func(s ranking.Standing) float64 { return share("15", m[s.Label].mean("test_mse_15")) }
+	most := slices.MaxFunc(ranked, func(a, b ranking.Standing) int { return cmp.Compare(at15(a), at15(b)) })
 	both := onBoth(ranked, puzzles)
 	var shares, accuracies []float64
 	for _, at := range both {
@@ -127,18 +131,21 @@ func networkWords(ranked, puzzles []ranking.Standing) string {
 	}
 	rho := expect.Must(stats.Spearman(shares, accuracies))
 	return wrapped(fmt.Sprintf(`
-**%d of %d encodings have a share above .5**; the best of the others, `+"`%s`"+`, has %s. %d encodings are significantly
-worse than the first.
+**%d of %d encodings have a share above .5**; the best of the others, `+"`%s`"+`, has %s. %d encodings are
+significantly worse than the first.
 
 * **Shift**: if all positions are shifted by one, some encodings change and can tell nodes apart by position; the
-others know at most distances. %s; %s (Kruskal-Wallis test).
-* **Worse than the mean of the visible nodes** with all three seeds: %d encodings, %d of them with a causal mask, under
-which a node sees only the nodes before it.
+others know at most distances. %s; %s, and %s without causal masks (Kruskal-Wallis test).
+* **Worse than the mean of the visible nodes** with all three seeds: %d encodings, %d of them with a causal mask,
+under which a node sees only the nodes before it.
+* **Fewer masked** than in training: at 15 %% the order of the first ones differs. `+"`%s`"+` has the best mean,
+%s, and `+"`%s`"+` has %s.
 * **Puzzles**: shares correlate with validation accuracy on the puzzles by Spearman's ρ = %s (%d encodings).
 * **Longer training** helps encodings that are behind. Shares after 50,000 steps at lr 1e-4, one seed
 ([Evidence](../evidence/README.md#simulated-network)): %s.
 `, learned, len(ranked), ranked[learned].Label, point(ranked[learned].Mean), worse, strings.Join(medians, ", "),
-		number.PText(p), below, causal, number.Bare(rho.Statistic, 2), len(both), strings.Join(later, ", ")))
+		number.PText(p), number.PText(free), below, causal, most.Label, point(at15(most)), ranked[0].Label,
+		point(at15(ranked[0])), number.Bare(rho.Statistic, 2), len(both), strings.Join(later, ", ")))
 }
 
 // onBoth returns the share on the network against the accuracy on puzzles, for the encodings that are ranked on
@@ -167,6 +174,9 @@ func networkPanel(ranked, puzzles []ranking.Standing) figure.Panel {
 		Points: onBoth(ranked, puzzles), Note: "Means of three seeds. Black: changes if all positions are " +
 			"shifted; orange: does not"}
 }
+
+// isCausal reports whether an encoding has a causal mask.
+func isCausal(s ranking.Standing) bool { return factsOf(row{"pe": s.Scheme}).Attention.Causal }
 
 // countLearned counts the first encodings, whose shares are above one half.
 func countLearned(ranked []ranking.Standing) int {

@@ -126,6 +126,9 @@ func missingModels(t *testing.T, m models) string {
 		}
 		name, absent, silent := nameOf(r), 0, 0
 		has[name] = true
+		if name == "learn-1, frozen" {
+			continue // random, whose rows have the same numbers
+		}
 		for _, seed := range seeds {
 			switch of := m[name][seed]; {
 			case of == nil:
