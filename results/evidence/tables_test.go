@@ -148,8 +148,9 @@ func maskedTable(task, steps string, decimals int) string {
 	var rows []string
 	for _, name := range order {
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s | %s | %s |", name,
-			values(by[name], "train_mse", decimals), values(by[name], "test_mse_90", decimals), values(by[name], "test_mse_50", decimals),
-			values(by[name], "test_mse_15", decimals), values(by[name], "modularity", 4)))
+			values(by[name], "train_mse", decimals), values(by[name], "test_mse_90", decimals),
+			values(by[name], "test_mse_50", decimals), values(by[name], "test_mse_15", decimals),
+			values(by[name], "modularity", 4)))
 	}
 	words := map[string]string{"gaussian": "conditional Gaussian", "mean": "mean of the visible"}
 	for _, r := range records("baselines.csv") {
