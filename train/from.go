@@ -1,6 +1,7 @@
 package train
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -85,10 +86,6 @@ func (e *ensemble) startFrom() error {
 // checkRows returns an error if rows of the copied weights stand for other tokens, or other
 // characters, than in the run. Runs of earlier versions do not record the characters.
 func (e *ensemble) checkRows(from *config.FromConfig) error {
-	key, here, ofEncoding := e.task.rows()
-	if !from.Takes(ofEncoding) {
-		return nil
-	}
 	r, err := runlog.Open(from.Run)
 	if err != nil {
 		return err
@@ -101,21 +98,68 @@ func (e *ensemble) checkRows(from *config.FromConfig) error {
 	if err != nil {
 		return err
 	}
-	separator, cure := "", "give texts with the same characters"
-	if ofEncoding {
-		separator, cure = "\n", "give the tokens its order and names, or give --take no-pe"
+	here := map[string]string{}
+	if err := e.task.describeRows(here); err != nil {
+		return err
 	}
-	if here == "" || probes.Metadata[key] == "" {
+	if from.Takes(false) {
+		there, own := strings.Split(probes.Metadata[characters], ""), strings.Split(here[characters], "")
+		if err := compareRows(there, own, "give texts with the same characters"); err != nil {
+			return err
+		}
+	}
+	if !from.Takes(true) {
 		return nil
 	}
-	there := strings.Split(probes.Metadata[key], separator)
-	for i, name := range strings.Split(here, separator) {
-		if i < len(there) && there[i] != name {
+	placed, err := tokensByPlace(probes.Metadata)
+	if err != nil {
+		return err
+	}
+	own, err := tokensByPlace(here)
+	if err != nil {
+		return err
+	}
+	isNamed := func(about map[string]string) bool { return about[tokenNames] != "" }
+	if isNamed(here) != isNamed(probes.Metadata) {
+		return nil
+	}
+	return compareRows(placed, own, "give the tokens its order, names and --positions, or give --take no-pe")
+}
+
+// compareRows returns an error if rows stand for others in the run, there. It compares those that both have.
+func compareRows(there, here []string, cure string) error {
+	for i := range min(len(there), len(here)) {
+		if there[i] != here[i] {
 			return &ConfigError{fmt.Errorf("row %d of its weights stands for %q, but here for %q: %s", i, there[i],
-				name, cure)}
+				here[i], cure)}
 		}
 	}
 	return nil
+}
+
+// tokensByPlace returns the names of tokens in the order of their places, from the metadata of probes.
+// Tokens without names have their numbers.
+func tokensByPlace(about map[string]string) (names []string, err error) {
+	if about[tokenNames] != "" {
+		names = strings.Split(about[tokenNames], "\n")
+	}
+	if about[tokenOrder] == "" {
+		return names, nil
+	}
+	var order []int
+	if err := json.Unmarshal([]byte(about[tokenOrder]), &order); err != nil {
+		return nil, fmt.Errorf("probes: %s: %w", tokenOrder, err)
+	}
+	placed := make([]string, len(order))
+	for i, place := range order {
+		if place < 0 || place >= len(order) || names != nil && len(names) != len(order) {
+			return nil, fmt.Errorf("probes: %s is no order of the tokens", tokenOrder)
+		}
+		if placed[place] = fmt.Sprint("token ", i); names != nil {
+			placed[place] = names[i]
+		}
+	}
+	return placed, nil
 }
 
 func isOfEncoding(parameter string) bool { return strings.HasPrefix(parameter, "pe.") }

@@ -166,3 +166,39 @@ func TestStartFromRefuses(t *testing.T) {
 	_, err := Run(t.Context(), c, filepath.Join(t.TempDir(), "run"), Options{})
 	expect.Error(t, err, "it is not finished")
 }
+
+// TestStartFromOtherPlaces: a learned row belongs to a place, so tokens must have the same places, by name, in
+// whatever order the data has them.
+func TestStartFromOtherPlaces(t *testing.T) {
+	c := tinyMasked(t, "learn")
+	c.Steps, c.Task, c.Masked.NMAR = 2, "masked", nil
+	rows := strings.Repeat("1,2,4\n2,5,1\n7,3,3\n", 20)
+	c.Masked.Files = &series.Source{Data: []string{expect.File(t, "a.csv", "a,b,c\n"+rows)}}
+	plain, _ := runTiny(t, c)
+	path := expect.File(t, "order.csv", "name,order\na,1\nb,0\nc,2\n")
+	c.Positions = &config.PositionsConfig{File: path, SHA256: expect.Must(config.SumOf(path))}
+	placed, _ := runTiny(t, c)
+
+	c.From = &config.FromConfig{Run: plain, Take: config.TakePE}
+	expect.Error(t, started(t, c).startFrom(), `row 0 of its weights stands for "a", but here for "b"`)
+	c.From = &config.FromConfig{Run: placed, Take: config.TakePE}
+	c.Masked.Files = &series.Source{Data: []string{expect.File(t, "b.csv", "c,b,a\n"+rows)}}
+	startedFrom(t, c)
+}
+
+// TestPlacesAreData: a run does not continue if the tokens of its data have other places.
+func TestPlacesAreData(t *testing.T) {
+	c := tinyMasked(t, "learn")
+	c.Steps, c.Task, c.Masked.NMAR = 2, "masked", nil
+	path := expect.File(t, "order.csv", "name,order\na,1\nb,0\nc,2\n")
+	c.Positions = &config.PositionsConfig{File: path, SHA256: expect.Must(config.SumOf(path))}
+	var prints []string
+	for _, names := range []string{"a,b,c\n", "b,a,c\n"} {
+		data := expect.File(t, "a.csv", names+strings.Repeat("1,2,4\n2,5,1\n7,3,3\n", 20))
+		c.Masked.Files = &series.Source{Data: []string{data}}
+		prints = append(prints, started(t, c).task.fingerprint())
+	}
+	if prints[0] == prints[1] {
+		t.Error("other names of the columns, the same fingerprint")
+	}
+}

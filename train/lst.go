@@ -20,6 +20,7 @@ type lstTask struct {
 	config  Config
 	order   epochCache[[][]int64] // [E][n]
 	symbols epochCache[[][]int64] // permuted: see epochPermutations
+	shown   examples              // see shownTraining
 
 	// Measured with the probes; zero before.
 	noisy   robustness
@@ -89,11 +90,10 @@ func (t *lstTask) configureModel(c *models.Config) {
 }
 
 func (t *lstTask) moveToDevice(e *ensemble) {
+	t.shown = examples{}
 	for _, x := range t.all() {
 		if x.n > 0 {
-			x.onDevice.symbols = torchpe.Of(e.resident, e.device, x.symbols, x.n, len(x.symbols)/x.n)
-			x.onDevice.probe = torchpe.Of(e.resident, e.device, x.probe, x.n)
-			x.onDevice.target = torchpe.Of(e.resident, e.device, x.target, x.n)
+			x.copyTo(e.device, e.resident)
 		}
 	}
 	for i := range t.sizes {
@@ -211,7 +211,7 @@ func (t *lstTask) completeResult(r *runlog.Result) {
 
 // trainingSums returns the sums over all training puzzles.
 func (t *lstTask) trainingSums(e *ensemble) (trainSums, error) {
-	return t.sums(e, t.train)
+	return t.sums(e, t.shownTraining(e))
 }
 
 // model returns the model for a split: the trained one, or its parameters at other positions.

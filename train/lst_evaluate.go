@@ -281,10 +281,15 @@ func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[strin
 		t.noisy.addTensors(&out)
 	}
 	about := map[string]string{"step": fmt.Sprint(step), "puzzles": "validation"}
-	if t.config.Positions != nil {
-		out.err = errors.Join(out.err, aboutPositions(about, t.positions, t.positions.Tokens()))
-	}
+	out.err = errors.Join(out.err, t.describeRows(about))
 	return out.all, about, out.err
+}
+
+func (t *lstTask) describeRows(about map[string]string) error {
+	if t.config.Positions == nil {
+		return nil
+	}
+	return aboutPositions(about, t.positions, t.positions.Tokens())
 }
 
 func (t *lstTask) addIntermediates(out *tensorList, e *ensemble) error {
@@ -412,12 +417,13 @@ func (t *lstTask) tangentAlignments(e *ensemble) ([]float64, error) {
 		return nil, err
 	}
 	defer start.Close()
-	n := min(t.config.TangentPuzzles, t.train.n)
+	shown := t.shownTraining(e)
+	n := min(t.config.TangentPuzzles, shown.n)
 	var kernels [2][][]float64
 	for k, m := range []*models.Model{start, e.model} {
 		classes := m.Config.Classes
 		of := func(s *torchpe.Scope, i int) torchpe.Tensor {
-			b := t.evaluationBatch(e, s, t.train, piece{from: i * t.train.n / n, n: 1})
+			b := t.evaluationBatch(e, s, shown, piece{from: i * shown.n / n, n: 1})
 			return m.Forward(s, b.Input, nil).Reshape(e.members(), classes)
 		}
 		kernels[k], err = tangentKernels(e.resident, m.Params, outputs{n, classes, of})

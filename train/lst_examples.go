@@ -160,6 +160,28 @@ func (s *splits) addSizes(c Config) error {
 	return nil
 }
 
+// shownTraining returns the training puzzles as they are shown in training: if it renames symbols anew in each
+// epoch, with names drawn once.
+func (t *lstTask) shownTraining(e *ensemble) examples {
+	if !t.config.Renames() {
+		return t.train
+	}
+	if x := t.train; t.shown.n == 0 {
+		x.symbols, x.target = slices.Clone(x.symbols), slices.Clone(x.target)
+		x.permute(t.config.Symbols(), torchpe.Stream(t.config.DataSeed, "symbols "+x.name))
+		x.copyTo(e.device, e.resident)
+		t.shown = x
+	}
+	return t.shown
+}
+
+// copyTo copies the puzzles to a device.
+func (x *examples) copyTo(device torchpe.Device, s *torchpe.Scope) {
+	x.onDevice.symbols = torchpe.Of(s, device, x.symbols, x.n, len(x.symbols)/x.n)
+	x.onDevice.probe = torchpe.Of(s, device, x.probe, x.n)
+	x.onDevice.target = torchpe.Of(s, device, x.target, x.n)
+}
+
 // permute renames the symbols of each puzzle to symbols of the model, with a separate permutation
 // for each puzzle. Without rng the symbols stay.
 func (x *examples) permute(symbols int, rng *rand.Rand) {

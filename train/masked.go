@@ -304,6 +304,7 @@ func newMaskedTask(c Config) (*maskedTask, error) {
 	s.notes = append(s.notes, about...)
 	measured := evenlySpaced(t.split.Test, t.config.TestFrames)
 	t.data = s.summary(t.split, len(measured))
+	t.data.Notes = append(t.data.Notes, t.unmeasured(measured)...)
 	t.split.Test = measured
 	if err := t.checkMasks(); err != nil {
 		return nil, err
@@ -382,6 +383,9 @@ func (t *maskedTask) prepareTests(seed uint64, baselines *masked.Baselines) (err
 	}
 	for _, part := range [][]int{t.split.Train, t.split.Test, t.table.Modules} {
 		binary.Write(h, binary.LittleEndian, toInt64(part))
+	}
+	if t.positionsGiven {
+		binary.Write(h, binary.LittleEndian, toInt64(t.positions.Index))
 	}
 	t.digest = hex.EncodeToString(h.Sum(nil))
 	return nil

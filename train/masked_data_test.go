@@ -213,3 +213,16 @@ func TestConnectivityModularity(t *testing.T) {
 		}
 	}
 }
+
+// A held-out subject whose few frames are all skipped is named.
+func TestNotesOnUnmeasuredSubjects(t *testing.T) {
+	task := maskedTask{table: masked.Table{Groups: []int{0, 0, 1, 2, 2, 2}}, subjects: []string{"a", "b", "c"}}
+	task.split.Test = []int{2, 3, 4, 5}
+	got := task.unmeasured([]int{3, 5})
+	if len(got) != 1 || !strings.HasPrefix(got[0], "held-out subject b has none of the 2") {
+		t.Errorf("%q", got)
+	}
+	if got := task.unmeasured([]int{2, 5}); got != nil {
+		t.Errorf("%q", got)
+	}
+}

@@ -69,7 +69,8 @@ func (t *maskedTask) forward(e *ensemble, pass maskedPass,
 
 // networkScores are modularity and clustering of the PE of each block and member.
 type networkScores struct {
-	modularity, clustering [][]float64 // [blocks][E]; empty if there is nothing to score
+	modularity, clustering [][]float64 // [blocks with tables][E]; empty if there is nothing to score
+	layers                 []int       // the block of each
 }
 
 func (t *maskedTask) networkScores(p peTables) (s networkScores, err error) {
@@ -80,6 +81,7 @@ func (t *maskedTask) networkScores(p peTables) (s networkScores, err error) {
 	if err != nil {
 		return s, err
 	}
+	s.layers = p.layers
 	for _, block := range p.blocks {
 		var q, c []float64
 		for _, table := range block {
@@ -99,7 +101,7 @@ func (s networkScores) add(member int, to runlog.Numbers) {
 	for key, blocks := range map[string][][]float64{"modularity": s.modularity, "clustering": s.clustering} {
 		sum := 0.0
 		for i, b := range blocks {
-			to[fmt.Sprintf("%s/%d", key, i)] = b[member]
+			to[fmt.Sprintf("%s/%d", key, s.layers[i])] = b[member]
 			sum += b[member]
 		}
 		if blocks != nil {
@@ -148,7 +150,7 @@ func (t *maskedTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[st
 		addTensor(&out, runlog.ModulesProbe, []int{t.table.Tokens}, toInt64(t.table.Modules))
 		about["module_names"] = lines(t.table.ModuleNames)
 	}
-	if err := t.aboutTokens(about); err != nil {
+	if err := t.describeRows(about); err != nil {
 		return nil, nil, err
 	}
 	if subjects, of := t.testSubjects(); subjects != nil {
@@ -164,20 +166,16 @@ func (t *maskedTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[st
 	return out.all, about, out.err
 }
 
-// aboutTokens adds what is known about the tokens to the metadata of the probes: token_names, one per line, and
+// describeRows adds what is known about the tokens to the metadata of the probes: their names, one per line, and
 // their positions.
-func (t *maskedTask) aboutTokens(about map[string]string) error {
-	if key, names, _ := t.rows(); names != "" {
-		about[key] = names
+func (t *maskedTask) describeRows(about map[string]string) error {
+	if t.table.Names != nil {
+		about[tokenNames] = lines(t.table.Names)
 	}
 	if !t.positionsGiven {
 		return nil
 	}
 	return aboutPositions(about, t.positions, t.table.Tokens)
-}
-
-func (t *maskedTask) rows() (key, text string, ofEncoding bool) {
-	return "token_names", lines(t.table.Names), true
 }
 
 // longestName is the number of letters of a name that reports show.
@@ -196,6 +194,25 @@ func lines(names []string) string {
 		out[i] = strings.ReplaceAll(name, "\n", " ")
 	}
 	return strings.Join(out, "\n")
+}
+
+// unmeasured notes the held-out subjects without a measured frame.
+func (t *maskedTask) unmeasured(measured []int) (notes []string) {
+	if t.table.Groups == nil {
+		return nil
+	}
+	has := map[int]bool{}
+	for _, frame := range measured {
+		has[t.table.Groups[frame]] = true
+	}
+	for _, frame := range t.split.Test {
+		if group := t.table.Groups[frame]; !has[group] {
+			has[group] = true
+			notes = append(notes, fmt.Sprintf("held-out subject %s has none of the %d measured frames: give a larger "+
+				"--test-frames, or 0 for all", t.subjects[group], len(measured)))
+		}
+	}
+	return notes
 }
 
 // testSubjects lists the subjects of the measured test frames, in the order of the data, and the

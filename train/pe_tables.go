@@ -14,7 +14,8 @@ import (
 // peTables are the tables, learned or fixed, that an encoding adds to the input of blocks. They do
 // not include tables that are drawn for each batch.
 type peTables struct {
-	blocks        [][][]float64 // [blocks][E] tables [N,D]; empty if the scheme has none
+	blocks        [][][]float64 // [blocks with tables][E] tables [N,D]; empty if the scheme has none
+	layers        []int         // the block of each
 	tokens, width int           // N, D
 }
 
@@ -30,6 +31,7 @@ func (e *ensemble) peTables() (p peTables, err error) {
 			if x, ok := hooks.Table(layer); ok {
 				shape := x.Shape() // [E,N,D]
 				p.tokens, p.width = shape[1], shape[2]
+				p.layers = append(p.layers, layer)
 				p.blocks = append(p.blocks, slices.Collect(slices.Chunk(x.Float64s(), p.tokens*p.width)))
 			}
 		}
@@ -122,11 +124,11 @@ func (m *motionMeter) measure(member int, now peTables, share float64, to runlog
 		return
 	}
 	to["pe_gradient_share"] = share
-	for block, tables := range now.blocks {
-		table, start := tables[member], m.start.blocks[block][member]
+	for i, tables := range now.blocks {
+		table, start, block := tables[member], m.start.blocks[i][member], now.layers[i]
 		change := make([]float64, len(table))
-		for i := range table {
-			change[i] = table[i] - start[i]
+		for k := range table {
+			change[k] = table[k] - start[k]
 		}
 		to[fmt.Sprint("pe_moved/", block)] = frobenius(change) / frobenius(start)
 		if m.truth == nil {

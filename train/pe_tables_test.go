@@ -107,3 +107,14 @@ func TestCourseOfOtherPEs(t *testing.T) {
 		t.Errorf("%v; want (sqrt 18 + 4)/2 and (2 + 1)/2", got)
 	}
 }
+
+// Measures of a block have the number of the block, also if the first ones have no table.
+func TestMeasuresHaveTheBlockOfTheirTable(t *testing.T) {
+	c := tiny(t, "nope@1,learn@2")
+	c.Epochs = 1
+	_, result := runTiny(t, c)
+	m := result.Members[0].Measures
+	if _, first := m["pe_moved/0"]; first || !(m["pe_moved/1"] > 0) {
+		t.Errorf("%v", m.Keys())
+	}
+}

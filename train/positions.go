@@ -137,12 +137,18 @@ func Place(file *positions.File, tokens positions.Tokens, scheme pe.Scheme) (
 	return at, notes, nil
 }
 
+// Keys of the metadata of probes.
+const (
+	tokenNames = "token_names"
+	tokenOrder = "token_order"
+)
+
 // aboutPositions adds to the metadata of the probes where a file places n tokens: token_order, the JSON [N] of their
 // positions in the one-dimensional order, and token_points, the JSON [N][axes] of their rows and columns, or
 // coordinates with the slowest axis first.
 func aboutPositions(about map[string]string, at pe.Positions, n int) error {
 	order, err := json.Marshal(at.Index[:n])
-	about["token_order"] = string(order)
+	about[tokenOrder] = string(order)
 	if at.Points == nil && at.Cells == nil || err != nil {
 		return err
 	}

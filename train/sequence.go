@@ -95,10 +95,16 @@ func newSequenceTask(c Config, source exampleSource) (*sequenceTask, error) {
 // measurable returns the lengths above those of training at which an encoding can be measured, and
 // the reason why it cannot at the others.
 func (t *sequenceTask) measurable(e encoding) (lengths []int, left error) {
-	_, lengths = t.config.Lengths()
-	for i, length := range lengths {
-		if left = e.CheckTokens(t.line.Tokens(), t.source.tokens(length), e.options); left != nil {
-			return lengths[:i], left
+	_, longer := t.config.Lengths()
+	before := t.source.tokens(t.config.TrainLength)
+	for _, length := range longer {
+		tokens := t.source.tokens(length)
+		if left = e.CheckTokens(t.line.Tokens(), tokens, e.options); left != nil {
+			return lengths, left
+		}
+		// Some languages have no inputs of some lengths: they have a shorter one.
+		if tokens > before {
+			lengths, before = append(lengths, length), tokens
 		}
 	}
 	return lengths, nil
@@ -154,11 +160,17 @@ func (t *sequenceTask) put(s *sequences, place int, e tokenExample) {
 	s.scored += e.scored
 }
 
-// fingerprint identifies the rules, or the text, and the held-out sequences.
+// fingerprint identifies the rules, or the text, and the held-out sequences of all lengths, also of those at which
+// the encoding cannot be measured.
 func (t *sequenceTask) fingerprint() string {
 	h := sha256.New()
-	for _, length := range slices.Sorted(maps.Keys(t.tests)) {
-		fmt.Fprintln(h, t.source.name(), length, t.tests[length].symbols, t.tests[length].target)
+	trained, longer := t.config.Lengths()
+	for _, length := range slices.Concat(trained, longer) {
+		s, isMeasured := t.tests[length]
+		if !isMeasured {
+			s = t.heldOut(length)
+		}
+		fmt.Fprintln(h, t.source.name(), length, s.symbols, s.target)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -185,8 +197,9 @@ func (t *sequenceTask) otherSizes() []size { return t.sizes }
 // characters is the metadata key, in probes, of the characters of a text: the k-th is symbol and class k.
 const characters = "characters"
 
-func (t *sequenceTask) rows() (key, text string, ofEncoding bool) {
-	return characters, t.source.characters(), false
+func (t *sequenceTask) describeRows(about map[string]string) error {
+	about[characters] = t.source.characters()
+	return nil
 }
 
 // stepsPerEpoch returns the number of training steps: sequences are repeated only by chance.

@@ -280,3 +280,25 @@ func TestLossByPosition(t *testing.T) {
 		t.Errorf("%v", by)
 	}
 }
+
+// Lengths that a language lacks are measured at a shorter one, so length 4 of modular arithmetic is that of training.
+func TestLongerInputsAreLonger(t *testing.T) {
+	c := tinySequence(t, "modular-arithmetic", "alibi")
+	c.Sequence.TrainLength, c.Sequence.TestLength, c.Sequence.TestLengths = 3, 8, 5
+	task := started(t, c).task.(*sequenceTask)
+	expect.Equal(t, "lengths", task.longer, []int{5, 7})
+}
+
+// Encodings that can and that cannot be measured at longer windows have the same data.
+func TestFingerprintOfDataAlone(t *testing.T) {
+	var prints []string
+	for _, pe := range []string{"alibi", "learn"} {
+		c := tinyText(t, pe)
+		c.Sequence.TestLength = 4 * c.Sequence.TrainLength
+		if pe == "learn" {
+			c.Sequence.Places = 0
+		}
+		prints = append(prints, started(t, c).task.fingerprint())
+	}
+	expect.Equal(t, "of learn", prints[1], prints[0])
+}

@@ -347,3 +347,24 @@ func TestRotationsRememberTheirLength(t *testing.T) {
 		s.Close()
 	}
 }
+
+// Training puzzles are evaluated as training shows them: the probe is the model's, not the file's.
+func TestShownTrainingHasTheProbeOfTheModel(t *testing.T) {
+	c := tiny(t, "rope")
+	c.EvalTokens, c.Noise = []int{25}, nil
+	e := started(t, c)
+	task := e.task.(*lstTask)
+	x := task.shownTraining(e)
+	for i, probe := range x.probe {
+		if got := x.symbols[i*16+int(probe)]; got != int64(c.Symbols()+1) {
+			t.Fatalf("puzzle %d: the probe is token %d, want %d", i, got, c.Symbols()+1)
+		}
+	}
+	if slices.Equal(x.symbols, task.train.symbols) {
+		t.Error("the file's symbols were changed")
+	}
+	sums := expect.Must(task.trainingSums(e)) // of a model that was not trained
+	if share := sums.correct[0] / sums.examples; share < .1 || share > .5 {
+		t.Errorf("an untrained model is right in %v of the training puzzles", share)
+	}
+}

@@ -37,10 +37,9 @@ type dataset interface {
 	fingerprint() string
 	// notes returns notes about the data for the user, to be shown before training.
 	notes() []string
-	// rows returns what rows of parameters stand for, as text for the metadata of the probes with
-	// its key, or "" if that is the same for all data. ofEncoding says whether these are rows of
-	// the encoding or of the rest of the model.
-	rows() (key, text string, ofEncoding bool)
+	// describeRows adds to the metadata of the probes what rows of parameters stand for, if that is
+	// not the same for all data: the tokens and their places, or the characters.
+	describeRows(about map[string]string) error
 	// configureModel sets the model settings that the data determine.
 	configureModel(c *models.Config)
 	// otherSizes returns the positions, besides those of configureModel, at which the model is needed.
@@ -81,12 +80,11 @@ type evaluation interface {
 // taskDefaults has defaults for methods that a task may not need.
 type taskDefaults struct{}
 
-func (taskDefaults) otherSizes() []size                        { return nil }
-func (taskDefaults) rows() (key, text string, ofEncoding bool) { return "", "", false }
-func (taskDefaults) moveToDevice(*ensemble)                    {}
-func (taskDefaults) addFinal(int, runlog.Numbers)              {}
-func (taskDefaults) completeResult(*runlog.Result)             {}
-func (taskDefaults) checkMeasured(Config) error                { return nil }
+func (taskDefaults) otherSizes() []size            { return nil }
+func (taskDefaults) moveToDevice(*ensemble)        {}
+func (taskDefaults) addFinal(int, runlog.Numbers)  {}
+func (taskDefaults) completeResult(*runlog.Result) {}
+func (taskDefaults) checkMeasured(Config) error    { return nil }
 
 //nolint:unparam // the error is that of the interface
 func (taskDefaults) trainingSums(e *ensemble) (trainSums, error) {

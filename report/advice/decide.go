@@ -135,6 +135,9 @@ func (s *Study) answer() (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
+	if s.zero > 0 && ends.means[0] >= s.zero {
+		return s.nothingLearned(ends.means[0]), nil
+	}
 	more, err := s.more(ends)
 	if err != nil {
 		return Answer{}, err
@@ -174,6 +177,18 @@ func (s *Study) answer() (Answer, error) {
 	}
 	return Answer{Verdict: Best, Labels: tied, Text: fmt.Sprintf("%s is better than the rest: its error is below "+
 		"that of the next, %s, by %v.", tied[0], s.Candidates[1].Label, s.differences[1])}, nil
+}
+
+// nothingLearned answers that no candidate predicts better than zero, so that nothing can be compared.
+func (s *Study) nothingLearned(least float64) Answer {
+	n := int(s.length())
+	a := Answer{Verdict: Short, More: n, Text: fmt.Sprintf("Nothing can be compared: the smallest error, %.3g, is not "+
+		"below that of predicting zero, %.3g. If errors rise, give a smaller --lr; else train longer, at least %s "+
+		"more, with another --out.", least, s.zero, wording.Count(n, s.unit))}
+	for _, c := range s.Candidates {
+		a.Labels = append(a.Labels, c.Label)
+	}
+	return a
 }
 
 // tooShort answers that training was too short, because the error of the labelled candidates shows it (why).

@@ -181,6 +181,16 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// If no candidate predicts better than zero, none is called better.
+func TestNothingLearned(t *testing.T) {
+	s := studyOf([][]float64{{6e24, 5e24, 6e24}, {7e24, 8e24, 7e24}})
+	s.zero = .9
+	a, err := s.answer()
+	if err != nil || a.Verdict != Short || !strings.HasPrefix(a.Text, "Nothing can be compared: the smallest error") {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
 // Without any spread of seeds nothing is divided by 0.
 func TestNoSpread(t *testing.T) {
 	for _, c := range []struct {

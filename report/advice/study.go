@@ -33,6 +33,7 @@ type Study struct {
 	unit        string       // of X: "step" or "epoch"
 	measure     string       // the error in words
 	baselines   []figure.Reference
+	zero        float64 // error of predicting zero; 0 if it does not apply
 }
 
 // Candidate is an encoding that is compared.
@@ -184,6 +185,9 @@ func (s *Study) describe(r *cohort.Run) {
 		s.measure = "mean squared error of held-out samples, a share of " + level + " of their tokens masked"
 		for _, b := range item.Baselines {
 			if v := b.MSE(r, level); !math.IsNaN(v) {
+				if b.Key == "zero" {
+					s.zero = v
+				}
 				s.baselines = append(s.baselines, figure.Reference{Label: b.Label, Y: v})
 			}
 		}
