@@ -206,8 +206,8 @@ func leaderWords(ranked []ranking.Standing, unfitted []entry) string {
 	return wrapped(fmt.Sprintf("**On puzzles, encodings that know the grid rank highest.** The best mean is that of "+
 		"`%s`: it solves %s of the validation puzzles (rank %d to %d, 95 %%). %d encodings are significantly worse; "+
 		"for the other %d, three seeds do not show a difference. Of %d encodings, counting each σ and placement, the "+
-		"%d that have fitted with all three seeds are ranked. **On a network, whose tokens have no order, those that "+
-		"name each token do** (below).\n", best.Label, point(best.Mean), best.LowRank, best.HighRank, worse,
+		"%d that have fitted with all three seeds are ranked. **On a network, whose tokens have no order, a learned "+
+		"table is among the first** (below).\n", best.Label, point(best.Mean), best.LowRank, best.HighRank, worse,
 		len(ranked)-1-worse, len(ranked)+len(unfitted), len(ranked)))
 }
 
