@@ -135,9 +135,6 @@ func (s *Study) answer() (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	if s.zero > 0 && ends.means[0] >= s.zero {
-		return s.nothingLearned(ends.means[0]), nil
-	}
 	more, err := s.more(ends)
 	if err != nil {
 		return Answer{}, err
@@ -164,6 +161,8 @@ func (s *Study) answer() (Answer, error) {
 	switch {
 	case err != nil:
 		return Answer{}, err
+	case s.zero > 0 && ends.means[0] >= s.zero:
+		return s.nothingLearned(ends.means[0]), nil
 	case falling != nil:
 		return s.tooShort(falling, slices.Max(more), "still falls"), nil
 	case !s.differences[s.none].Clear:
