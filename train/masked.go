@@ -59,8 +59,8 @@ type testSet struct {
 	baselines masked.Errors
 }
 
-// key returns the name of a mask level in files: "0.50" for 0.5.
-func (t testSet) key() string { return fmt.Sprintf("%.2f", t.level) }
+// key returns the name of a mask level in files.
+func (t testSet) key() string { return runlog.Share(t.level) }
 
 func (t *maskedTask) fingerprint() string { return t.digest }
 

@@ -103,13 +103,13 @@ func (m *MaskedConfig) MainTest() string {
 	main := slices.MinFunc(m.TestLevels, func(a, b float64) int {
 		return cmp.Compare(math.Abs(a-m.Level), math.Abs(b-m.Level))
 	})
-	return fmt.Sprintf("%.2f", main)
+	return runlog.Share(main)
 }
 
 // ByMasked returns the masked shares of the tests, the largest first, as such keys.
 func (m *MaskedConfig) ByMasked() (keys []string) {
 	for _, share := range slices.Backward(slices.Sorted(slices.Values(m.TestLevels))) {
-		keys = append(keys, fmt.Sprintf("%.2f", share))
+		keys = append(keys, runlog.Share(share))
 	}
 	return keys
 }

@@ -23,7 +23,8 @@ func TestCriterion(t *testing.T) {
 		{"validation_Ternary=0", "validation/2-vector", r, false}, {"modularity=0", "modularity", r, false},
 		{"validation_accuracy=1", "validation", r, false}, {"tokens_25=0", "tokens/25", r, false},
 		{"train_mse=0.5", "train_mse", masked, true}, {"train_mse=0.4", "train_mse", masked, false},
-		{"test_mse_0.50=0.6", "test_mse/0.50", masked, true}, {"test_mse/0.90=9", "test_mse/0.90", masked, false},
+		{"test_mse_0.50=0.6", "test_mse/0.50", masked, true}, {"test_mse/0.5=0.6", "test_mse/0.50", masked, true},
+		{"test_mse/.555=1", "test_mse/.555", masked, false}, {"test_mse/0.90=9", "test_mse/0.90", masked, false},
 		{"modularity=0.2", "modularity", masked, true}, {"modularity=0.4", "modularity", masked, false},
 		{"clustering=0", "clustering", masked, false},
 	} {

@@ -165,8 +165,18 @@ func FormatMeasure(key string, v float64) string {
 	return number.Fixed(v, decimals)
 }
 
-// ParseMeasure returns the key for a name: a key itself, or a name of torchpe 0.1.0.
+// Share returns the part of a key that names a masked share: "0.50" for 0.5.
+func Share(v float64) string { return fmt.Sprintf("%.2f", v) }
+
+// ParseMeasure returns the key for a name: a key itself, one whose masked share has other digits, such as
+// test_mse/0.5, or a name of torchpe 0.1.0.
 func ParseMeasure(name string) (key string, err error) {
+	if share, ok := strings.CutPrefix(name, "test_mse/"); ok {
+		v, err := strconv.ParseFloat(share, 64)
+		if rounded, _ := strconv.ParseFloat(Share(v), 64); err == nil && v == rounded {
+			return "test_mse/" + Share(v), nil
+		}
+	}
 	if _, ok := FindMeasure(name); ok {
 		return name, nil
 	}
