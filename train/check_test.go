@@ -74,6 +74,10 @@ func TestUnusedFlags(t *testing.T) {
 		if got := given.UnusedSigma(); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
 			t.Errorf("sigma on %s from %q: %q, want %q", c.pe, c.init, got, c.want)
 		}
+		expect.NoError(t, given.Resolve())
+		if has := given.Members[0].Sigma != nil; has != (c.want == "") {
+			t.Errorf("%s from %q has a sigma: %v", c.pe, c.init, has)
+		}
 	}
 	for label, want := range map[string]string{"learn-0.5": "learn", "rope-0.5": "rope-0.5", "2d-fixed": "2d-fixed"} {
 		name, sigma := SplitLabel(label)

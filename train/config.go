@@ -97,7 +97,7 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 		bad.Add("%s: %s has no trained parameters", strings.Join(own, ", "), c.PE)
 	}
 	for i := range c.Members {
-		if !scheme.Learned {
+		if !scheme.Learned || !init.UsesSigma() && !scheme.IsStack() {
 			c.Members[i].Sigma = nil
 		} else if c.Members[i].Sigma == nil {
 			bad.Add("--sigma: %s is initialised with sigma, but member %d has none", c.PE, i)

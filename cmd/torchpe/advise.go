@@ -109,7 +109,7 @@ func (f *adviseFlags) configs(c *call) ([][]byte, error) {
 		return nil, err
 	}
 	points, err := candidates(axes)
-	if err = withRepeated(err, f.axes); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	named := slices.ContainsFunc(axes, func(a sweep.Axis) bool { return a.Flag == "pe" })
@@ -184,7 +184,7 @@ func (f *adviseFlags) length(c *call, plan *sweep.Plan, points []sweep.Point) (s
 	first, err := plan.TaskConfig(0)
 	flag, n := lengthOf(first)
 	most := float64(n) * f.budget.Hours() / e.Hours
-	if !c.given(logEveryFlag) { // the number of records does not grow with the length
+	if !c.given(config.LogEvery) { // the number of records does not grow with the length
 		most = float64(n) * (f.budget.Hours() - e.RecordHours) / (e.Hours - e.RecordHours)
 	}
 	if !(most >= leastRecords) {

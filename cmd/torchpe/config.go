@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -283,25 +284,21 @@ func (f *configFlags) resumed(path string, allowed []string) (train.Config, []st
 	if err != nil {
 		return stored, nil, err
 	}
-	if !given[logEveryFlag] {
+	if !given[config.LogEvery] {
 		changed.LogEvery = stored.LogEvery
 	}
 	return changed, notes, config.CheckResumed(stored.Config, changed.Config, path, allowed)
 }
 
-// logEveryFlag names the steps between records. By default the number of records follows from the length of
-// training.
-const logEveryFlag = "log-every"
-
 // memberFlags holds the flags that define the members of the ensemble.
 type memberFlags struct {
-	seeds []string
+	seeds string
 	count int
 }
 
 // add declares the flags. --seed, of 0.1.0, is another name of --seeds.
 func (f *memberFlags) add(fl *pflag.FlagSet) {
-	fl.StringSliceVar(&f.seeds, "seeds", []string{"1"}, "seeds to train: numbers, ranges such as 1:3, or "+
+	fl.StringVar(&f.seeds, "seeds", "1", "seeds to train: numbers, ranges such as 1:3, or "+
 		"the word paper for the 15 of the published runs")
 	f.count = 1
 	fl.Var(bounded{&f.count, 1, maxMembers}, "members", "number of seeds, counting up from --seeds")
@@ -317,8 +314,8 @@ func nameSeeds(fl *pflag.FlagSet) {
 	})
 }
 
-// setMembers sets the members according to the seeds and the members' settings. Without such flags, those of
-// --config stay. If sigma is not nil, all members have it.
+// setMembers sets the members according to the seeds and the members' settings. What no flag sets stays as in
+// --config. If sigma is not nil, all members have it.
 func (f *configFlags) setMembers(c *train.Config, given map[string]bool, sigma *float64) error {
 	values := map[string][]float64{}
 	longest := 0
@@ -331,30 +328,44 @@ func (f *configFlags) setMembers(c *train.Config, given map[string]bool, sigma *
 	if sigma != nil {
 		values["sigma"], longest = []float64{*sigma}, max(1, longest)
 	}
-	if longest == 0 && f.file != "" && !given["seeds"] && !given["members"] {
-		return nil
+	base := c.Members
+	var own []uint64 // of the configuration
+	if f.file != "" {
+		for _, m := range base {
+			own = append(own, m.Seed)
+		}
 	}
-	seeds, err := f.memberSeeds(given, longest)
+	if own != nil && (given["seeds"] || given["members"]) {
+		for _, s := range config.MemberSettings() {
+			differ := func(m config.Member) bool { return !reflect.DeepEqual(s.Own(m), s.Own(base[0])) }
+			if values[s.Flag] == nil && c.Unused(s.Flag) == "" && slices.ContainsFunc(base, differ) {
+				return fmt.Errorf("%s has members that differ in %s, not only in the seed: give --%s, too",
+					f.file, s.MemberKey(), s.Flag)
+			}
+		}
+		base = base[:1]
+	}
+	seeds, err := f.memberSeeds(given, own, longest)
 	if err != nil {
 		return err
 	}
-	members, err := config.NewMembers(c.Members[0], seeds, values)
-	if err != nil {
-		return err
-	}
-	c.Members = members
-	return nil
+	c.Members, err = config.NewMembers(base, seeds, values)
+	return err
 }
 
 // maxMembers bounds the size of an ensemble: a larger number is a typing error.
 const maxMembers = 4096
 
-// memberSeeds returns the seed of each member. A single seed counts up for --members, and is the seed of all
-// members if a setting has several values.
-func (f *configFlags) memberSeeds(given map[string]bool, values int) ([]uint64, error) {
-	seeds, err := config.ParseSeeds(strings.Join(f.members.seeds, ","))
+// memberSeeds returns the seed of each member: of --seeds, or else of --config. A single seed counts up for
+// --members, and is the seed of all members if a setting has several values.
+func (f *configFlags) memberSeeds(given map[string]bool, own []uint64, values int) ([]uint64, error) {
+	seeds, err := config.ParseSeeds(f.members.seeds)
 	if err != nil {
 		return nil, fmt.Errorf("--seeds: %w", err)
+	}
+	of := "--seeds " + f.members.seeds
+	if own != nil && !given["seeds"] {
+		seeds, of = own, "--config"
 	}
 	n := f.members.count
 	switch {
@@ -370,7 +381,7 @@ func (f *configFlags) memberSeeds(given map[string]bool, values int) ([]uint64, 
 			seeds = append(seeds, seeds[0]+i+1)
 		}
 	case len(seeds) != n:
-		return nil, fmt.Errorf("--members %d, but --seeds %s has %d", n, strings.Join(f.members.seeds, ","), len(seeds))
+		return nil, fmt.Errorf("--members %d, but %s has %d", n, of, len(seeds))
 	}
 	return seeds, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -72,22 +73,58 @@ func TestSeedFlags(t *testing.T) {
 		{"--seeds 4 --sigma 0.1:0.3:0.1", "[4 4 4]", "[0.1 0.2 0.3]", ""},
 		{"--sigma 0,2", "[1 1]", "[0 2]", "--sigma trains two models, with 0 and 2; is this a decimal comma?"},
 		{"--sigma 0,2 --members 2", "[1 2]", "[0 2]", ""},
+		{"--seeds 1,2 --seeds 4 --sigma 1,2 --sigma 3", "[4]", "[3]", ""}, // the last counts
 	} {
-		var got struct {
-			Members []struct {
-				Seed  int
-				Sigma float64
-			}
+		seeds, sigmas, errs := membersAsked(t, t.TempDir(), "--preset quick "+c.flags)
+		if seeds != c.seeds || sigmas != c.sigmas || !strings.Contains(errs, c.note) || c.note == "" && errs != "" {
+			t.Errorf("%s: %s %s, %s", c.flags, seeds, sigmas, errs)
 		}
-		errs := saysJSON(t, t.TempDir(), "train --preset quick --dry-run "+c.flags, &got)
-		var seeds []int
-		var sigmas []float64
-		for _, m := range got.Members {
-			seeds, sigmas = append(seeds, m.Seed), append(sigmas, m.Sigma)
+	}
+}
+
+// membersAsked returns the seeds and sigmas of the models that flags of train ask for, and what train says.
+func membersAsked(t *testing.T, dir, flags string) (seeds, sigmas, errs string) {
+	t.Helper()
+	var got struct {
+		Members []struct {
+			Seed  int
+			Sigma float64
 		}
-		if fmt.Sprint(seeds) != c.seeds || fmt.Sprint(sigmas) != c.sigmas || !strings.Contains(errs, c.note) ||
-			c.note == "" && errs != "" {
-			t.Errorf("%s: %v %v, %s", c.flags, seeds, sigmas, errs)
-		}
+	}
+	errs = saysJSON(t, dir, "train --dry-run "+flags, &got)
+	var seed []int
+	var sigma []float64
+	for _, m := range got.Members {
+		seed, sigma = append(seed, m.Seed), append(sigma, m.Sigma)
+	}
+	return fmt.Sprint(seed), fmt.Sprint(sigma), errs
+}
+
+// TestMembersOfConfig: what no flag sets stays as in --config, for each member.
+func TestMembersOfConfig(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, flags string) {
+		text := says(t, dir, "train --preset quick --dry-run "+flags, 0)
+		expect.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
+	}
+	write("one.json", "--seeds 7")
+	write("three.json", "--seeds 4,2,9")
+	write("mixed.json", "--seeds 4,2 --sigma 0.1,0.5 --lr 1e-3,1e-4")
+	for _, c := range []struct{ flags, seeds, sigmas string }{
+		{"one.json --sigma 0.5", "[7]", "[0.5]"}, {"one.json --sigma 1,2", "[7 7]", "[1 2]"},
+		{"one.json --members 2", "[7 8]", "[0.2 0.2]"}, {"three.json --lr 1e-4", "[4 2 9]", "[0.2 0.2 0.2]"},
+		{"three.json --pe learn-0.3", "[4 2 9]", "[0.3 0.3 0.3]"}, {"three.json --seeds 5", "[5]", "[0.2]"},
+		{"three.json --sigma 1,2,3", "[4 2 9]", "[1 2 3]"}, {"mixed.json --pe-lr 1e-4", "[4 2]", "[0.1 0.5]"},
+		{"mixed.json --seeds 1,2,3 --sigma 2 --lr 1e-4", "[1 2 3]", "[2 2 2]"},
+	} {
+		seeds, sigmas, _ := membersAsked(t, dir, "--config "+c.flags)
+		expect.Equal(t, c.flags, seeds+sigmas, c.seeds+c.sigmas)
+	}
+	for flags, want := range map[string]string{
+		"mixed.json --seeds 5":     "mixed.json has members that differ in sigma, not only in the seed: give --sigma, too",
+		"three.json --members 2":   "--members 2, but --config has 3",
+		"three.json --sigma 0.1,1": "--sigma: 2 values for 3 members",
+	} {
+		says(t, dir, "train --dry-run --config "+flags, 2, "2>"+want)
 	}
 }

@@ -65,7 +65,7 @@ var refusals = []struct {
 	{"train --pe learn-0,2", 2, "decimal comma? Then write learn-0.2"},
 	{"train --task mask", 2, `did you mean "masked"`},
 	{"sweep --sigma 0.1:2 --dry-run", 2, "a range is from:to:step, such as 0.1:2:0.1"},
-	{"sweep --pe nope --heads 1 --heads 1,3 --dry-run", 2, "--heads is given 2 times, and all values count"},
+	{"sweep --pe nope --pe nope,rope --dry-run", 2, "pe: nope is given twice"},
 	{"train --resume --preset quick --heads 8", 2, "there is no run"},
 	{"train --dry-run --task masked --data there-not.csv", 2, "there-not.csv: no such file"},
 	{"train --d-model 0x10", 2, `"0x10" is not a whole number`},

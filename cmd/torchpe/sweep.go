@@ -160,7 +160,7 @@ func (f *sweepFlags) resolve(args []string) (spec sweep.Spec, configs [][]byte, 
 	}
 	points, err := spec.Points()
 	if err != nil {
-		return spec, nil, nil, withRepeated(err, f.axes)
+		return spec, nil, nil, err
 	}
 	configs, notes, err = f.valid(points)
 	return spec, configs, notes, err

@@ -37,14 +37,15 @@ func sweepOf(flag string) config.Sweep {
 	return s.Sweep
 }
 
-// isWhole reports whether the text of the flag is one value. If it is given several times, the last one counts.
+// isWhole reports whether the text of the flag is one value.
 func (a *axisFlag) isWhole() bool { return a.how == config.Whole || a.how == config.List }
 
 func (a *axisFlag) String() string { return a.train.DefValue }
 
-// Set stores the text of the flag; axis splits it later.
+// Set stores the text of the flag; axis splits it later. The last text counts, except of flags that name files,
+// and of those that may differ by layer, which need one for each such value.
 func (a *axisFlag) Set(text string) error {
-	if a.isWhole() {
+	if a.how != config.Repeated && a.how != config.ByLayer {
 		a.given = nil
 	}
 	a.given = append(a.given, text)
@@ -152,16 +153,6 @@ func givenAxes(flags []*axisFlag) (axes []sweep.Axis, err error) {
 		axes = append(axes, axis)
 	}
 	return axes, nil
-}
-
-// withRepeated adds to an error about axes which flags were given several times.
-func withRepeated(err error, axes []*axisFlag) error {
-	for _, a := range axes {
-		if err != nil && len(a.given) > 1 && a.how != config.Repeated {
-			err = fmt.Errorf("%w; --%s is given %d times, and all values count", err, a.train.Name, len(a.given))
-		}
-	}
-	return err
 }
 
 // spec returns the sweep that the argument, if any, and the flags ask for.

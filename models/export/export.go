@@ -252,7 +252,7 @@ type example struct {
 	Output [][]float64    `json:"output"`
 }
 
-// exampleOf returns the output of m for one sample.
+// exampleOf returns the output of m for one sample. Dropout of an encoding draws from seed 0.
 func exampleOf(m *models.Model) (*example, error) {
 	c := m.Config
 	n := c.Positions.Tokens()
@@ -260,6 +260,7 @@ func exampleOf(m *models.Model) (*example, error) {
 	err := torchpe.Catch(func() {
 		s := torchpe.NewScopeNoGrad()
 		defer s.Close()
+		s.Seed([]uint64{0}, 0)
 		in := models.Input{Positions: c.Positions}
 		numbers := func(name string, f func(i int) float64) torchpe.Tensor {
 			values := make([]float64, n)

@@ -49,6 +49,21 @@ func TestReadGivesTheBitsBack(t *testing.T) {
 	}
 }
 
+// TestReadEveryScheme: what is exported can be imported, also if evaluation draws random numbers.
+func TestReadEveryScheme(t *testing.T) {
+	for _, s := range pe.Schemes() {
+		c := oneCase{pe: s.Name, fidelity: "code", dtype: torchpe.Float32,
+			options: pe.Options{"fixed-pe-dropout": "0.1", "cape-global": "0.1"}}
+		m := expect.Must(models.New(c.config(t)))
+		dir := t.TempDir()
+		expect.NoError(t, Write(dir, m, Run{Directory: "r", Step: 1, Config: json.RawMessage(`{}`)}))
+		if err := Read(dir, m); err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+		m.Close()
+	}
+}
+
 // TestPlainNames: a layer's parameters have the names of PyTorch modules, an encoding's lie under pe.
 func TestPlainNames(t *testing.T) {
 	_, dir := exported(t)

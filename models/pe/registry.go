@@ -266,9 +266,9 @@ func (s Scheme) Fits(p Positions) error {
 	return nil
 }
 
-// checkSigma checks that each member of a learned scheme has a standard deviation.
+// checkSigma checks that each member of a scheme that starts with sigma has a standard deviation.
 func (s Scheme) checkSigma(c Config) error {
-	if !s.Learned {
+	if !s.Learned || c.Sigma == nil && !c.Init.UsesSigma() {
 		return nil
 	}
 	if len(c.Sigma) != c.Members {

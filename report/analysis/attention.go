@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"torchpe/internal/metrics"
+	"torchpe/internal/number"
 	"torchpe/internal/wording"
 	"torchpe/report/cohort"
 )
@@ -232,7 +233,8 @@ func ofExample(a metrics.Attention, e int) metrics.Attention {
 	return a
 }
 
-// noteOtherData adds a note if the settings of two runs give them different examples.
+// noteOtherData adds a note if the settings of two runs give them different examples, or mask other shares of these
+// while attention is taken.
 func (in *Input) noteOtherData(m, r *Model) {
 	if m.Source == r.Source || !m.isRun() || !r.isRun() {
 		return
@@ -244,5 +246,9 @@ func (in *Input) noteOtherData(m, r *Model) {
 	case unlike != nil:
 		in.note("%s and the reference %s may have different examples: %s and %s", m.Source, r.Source, unlike[0][0],
 			unlike[0][1])
+	}
+	if a, b := cohort.AttentionLevel(*m.member), cohort.AttentionLevel(*r.member); a != b {
+		in.note("%s has attention with %s of the tokens masked, the reference %s with %s", m.Source, number.Percent(a),
+			r.Source, number.Percent(b))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"torchpe/internal/expect"
 	"torchpe/report/cohort"
 	"torchpe/report/internal/synthetic"
+	"torchpe/train/config"
 )
 
 // A table has a row for each part, and one for the whole where that is no mean of one part.
@@ -98,6 +99,12 @@ func TestOtherData(t *testing.T) {
 	if in.noteOtherData(m, other); !strings.HasSuffix(strings.Join(in.Notes, "; "), "data unknown and data 1a0dc7ef") {
 		t.Errorf("of other data: %q", in.Notes)
 	}
+	in, fewer, more := &Input{}, of("a", "{}"), of("b", "{}")
+	fewer.member.Run.Config.Masked = &config.MaskedConfig{TestLevels: []float64{.15, .9}}
+	more.member.Run.Config.Masked = &config.MaskedConfig{TestLevels: []float64{.9}}
+	in.noteOtherData(fewer, more)
+	expect.Contains(t, strings.Join(in.Notes, "; "), "a has attention with 15\u00a0% of the tokens masked, the reference "+
+		"b with 90\u00a0%")
 }
 
 // A file of several members' distances has an axis of members.

@@ -392,6 +392,24 @@ func TestCourse(t *testing.T) {
 }
 
 // Of models of one encoding the commonest length is kept, and the others are named.
+// Records of a mean since the last record are not those of models with more or fewer records.
+func TestMeasuredAlike(t *testing.T) {
+	var models []cohort.Model
+	for i, every := range []int{3, 30, 3} {
+		m := trained("rope", "", 9)
+		m.Run.Dir, m.Run.Config.LogEvery = fmt.Sprint(i), every
+		models = append(models, m)
+	}
+	records := []map[int]runlog.Record{{30: {}}, {30: {}}, {30: {}}}
+	for measure, want := range map[string]string{"train_mse": "[1 0 1]", "test_mse/0.50": "[1 1 1]"} {
+		var got []int
+		for _, own := range cohort.MeasuredAlike(models, records, measure) {
+			got = append(got, len(own))
+		}
+		expect.Equal(t, measure, fmt.Sprint(got), want)
+	}
+}
+
 func TestOfCommonLength(t *testing.T) {
 	rope, short, cope := trained("rope", "", 9), trained("rope", "", 4), trained("cope", "", 9)
 	cut, cutUnfitted := trained("rope", "", 9), trained("rope", "train=0.99", 9) // within an epoch

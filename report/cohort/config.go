@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"torchpe/internal/wording"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
@@ -21,6 +22,19 @@ type Member = config.Member
 
 // Placement returns where an absolute PE is added, "block" or "input"; empty if the scheme has no such option.
 func (c Config) Placement() string { return c.PEOptions["pe-placement"] }
+
+// until returns when a model stops before its last step: "train=0.99", or "train=0.99 every 2 epochs" if not each
+// epoch or step has a record; empty if it never does.
+func (c Config) until() string {
+	if c.Until == "" || c.LogEvery <= 1 {
+		return c.Until
+	}
+	unit := "step"
+	if c.HasPuzzles() {
+		unit = "epoch"
+	}
+	return c.Until + " every " + wording.Count(c.LogEvery, unit)
+}
 
 // incidental holds the keys of the settings that change no model.
 var incidental = config.KeysWith(config.Measures, config.Nothing)

@@ -116,7 +116,12 @@ func (b Base) Unlike(other Base) string {
 	}
 	var parts []string
 	for _, key := range Differing([]map[string]string{b.identity, other.identity}) {
-		parts = append(parts, Difference(key, b.identity[key])+", not "+Difference(key, other.identity[key]))
+		own, others := Difference(key, b.identity[key]), Difference(key, other.identity[key])
+		if key == DataKey && b.Models[0].Run.Config.Masked != nil {
+			own = "data or its modules (" + strings.TrimPrefix(own, "data ") + ")"
+			others = strings.TrimPrefix(others, "data ")
+		}
+		parts = append(parts, own+", not "+others)
 	}
 	return strings.Join(parts, "; ")
 }

@@ -37,9 +37,10 @@ func (m Model) Identity() (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: config.json: %w", m.Run.Dir, err)
 	}
-	maps.DeleteFunc(all, func(key, _ string) bool {
-		return IsIncidental(key) && !m.Run.Config.DecidesEnd(key)
-	})
+	maps.DeleteFunc(all, func(key, _ string) bool { return IsIncidental(key) })
+	if until := m.Run.Config.until(); until != "" {
+		all["until"] = until
+	}
 	text, err := json.Marshal(m.Member)
 	if err != nil {
 		return nil, err

@@ -109,11 +109,16 @@ func TestRecordsThatEndTraining(t *testing.T) {
 		var all []cohort.Model
 		for _, every := range []int{1, 20} {
 			m := cohort.Model{Run: &cohort.Run{}, Member: cohort.Member{Seed: uint64(every)}}
-			m.Run.Config.Until = until
-			m.Run.Config.JSON = fmt.Appendf(nil, `{"log_every": %d}`, every)
+			m.Run.Config.Until, m.Run.Config.LogEvery = until, every
+			m.Run.Config.JSON = fmt.Appendf(nil, `{"log_every": %d, "until": %q}`, every, until)
 			all = append(all, m)
 		}
-		expect.Equal(t, "groups until "+until, len(expect.Must(cohort.Groups(all))), want)
+		groups := expect.Must(cohort.Groups(all))
+		expect.Equal(t, "groups until "+until, len(groups), want)
+		expect.Equal(t, "bases until "+until, len(expect.Must(cohort.Bases(all))), 1)
+		if last := groups[len(groups)-1].Label; want > 1 && !strings.HasSuffix(last, "until train=0.99 every 20 epochs") {
+			t.Errorf("a group is labelled %q", last)
+		}
 	}
 }
 

@@ -16,14 +16,14 @@ import (
 type Length struct {
 	n     int
 	unit  string // epoch or step
-	until string // the criterion; "" if the number is the length
+	until string // Config.until; "" if the number is the length
 	of    string // if training was cut short, the planned length that its learning rate follows: "40 epochs"
 }
 
 // Length returns how long the model was trained.
 func (m Model) Length() Length {
 	c := m.Run.Config
-	l := Length{n: m.Result.Epochs, unit: "epoch", until: c.Until}
+	l := Length{n: m.Result.Epochs, unit: "epoch", until: c.until()}
 	if !c.HasPuzzles() || c.LimitSteps > 0 {
 		l.n, l.unit = m.Result.Steps, "step"
 	}

@@ -61,6 +61,15 @@ func Course(models []Model, records []map[int]runlog.Record, of func(runlog.Reco
 	return at, values
 }
 
+// MeasuredAlike returns the records of models, none for those that took a measure with other settings than most.
+func MeasuredAlike(models []Model, records []map[int]runlog.Record, measure string) []map[int]runlog.Record {
+	records = slices.Clone(records)
+	for _, other := range MeasuredOtherwise(models, measure) {
+		records[slices.IndexFunc(models, func(m Model) bool { return m.Key() == other.Key() })] = nil
+	}
+	return records
+}
+
 // RecordsBy returns the records of each model by x, such as their step.
 func RecordsBy(models []Model, x func(runlog.Record) int) (read []map[int]runlog.Record, err error) {
 	byRun := map[*Run][]runlog.Record{}

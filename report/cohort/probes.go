@@ -100,6 +100,15 @@ func (p *Probes) FirstTable(member int) (metrics.Table, error) {
 	return p.Table(member, first)
 }
 
+// AttentionLevel returns the share of tokens masked while the attention of a model was taken; 0 for tasks without
+// masks.
+func AttentionLevel(m Model) float64 {
+	if masked := m.Run.Config.Masked; masked != nil && len(masked.TestLevels) > 0 {
+		return masked.TestLevels[0]
+	}
+	return 0
+}
+
 // Attention returns a member's attention maps on the validation puzzles. Masked prediction has one example, the
 // mean over test frames.
 func (p *Probes) Attention(member int) (a metrics.Attention, err error) {

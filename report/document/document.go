@@ -76,6 +76,7 @@ type Document struct {
 	files      *directory
 	missing    []page.Result // missing results of empty items
 	emptyItems int           // items without a figure or table
+	undrawn    []string      // figures that could not be drawn, and why
 }
 
 // Open starts a report in a directory. It returns an error that matches fs.ErrExist if the directory holds
@@ -159,6 +160,7 @@ func (d *Document) addFigure(item Item, to *page.Section) error {
 	if item.Figure == nil {
 		to.Items = append(to.Items, page.List{Title: item.Title,
 			Entries: []string{fmt.Sprintf("Not drawn: %v", item.Undrawn)}, Links: links})
+		d.undrawn = append(d.undrawn, fmt.Sprintf("%s: not drawn: %v", item.Title, item.Undrawn))
 		return nil
 	}
 	var svg bytes.Buffer
@@ -206,14 +208,15 @@ func (d *Document) addTables(item Item, to *page.Section) error {
 	return nil
 }
 
-// Finish adds a section that lists what was left out, closes the report and returns its summary.
+// Finish adds a section that lists what was left out, closes the report and returns its summary, whose notes name
+// the figures that could not be drawn, too.
 func (d *Document) Finish(leftOut []string) (Written, error) {
 	if leftOut != nil {
 		to := d.Section("Left out")
 		to.Items = append(to.Items, page.List{Entries: leftOut})
 	}
 	return Written{Index: filepath.Join(d.files.root, "index.html"), Figures: d.Figures,
-		Tables: d.Tables, Notes: leftOut}, d.Close()
+		Tables: d.Tables, Notes: slices.Concat(leftOut, d.undrawn)}, d.Close()
 }
 
 // Close writes index.html, whose last section lists the items that could not be made, and removes files

@@ -130,8 +130,15 @@ func (d *Draft) Certainty(ranked []cohort.Group, measure string) string {
 		return "The two cannot be told apart: " + all.Text + "."
 	}
 	text := "The two differ: " + all.Text + "."
-	if next.Label == worst.Label || differ(between(next)) {
+	if next.Label == worst.Label {
 		return text
 	}
-	return text + fmt.Sprintf(" %s and the next, %s, cannot be told apart.", best.Label, next.Label)
+	what := "cannot be told apart"
+	switch closest := between(next); {
+	case closest.Text == "":
+		what = fmt.Sprintf("were not compared: they share fewer than %d seeds", FewestForInterval)
+	case differ(closest):
+		return text
+	}
+	return text + fmt.Sprintf(" %s and the next, %s, %s.", best.Label, next.Label, what)
 }

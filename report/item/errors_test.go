@@ -52,6 +52,8 @@ func TestErrorSentences(t *testing.T) {
 			"encodings at once). a and the next, b, cannot be told apart.",
 			" No better than a regression on the mean of the visible tokens (.600): c."}, "no test"},
 		{[]cohort.Group{a, c}, []string{"The two differ: difference .407"}, "next"},
+		{[]cohort.Group{a, group("m", .5, .51), c}, []string{
+			"a and the next, m, were not compared: they share fewer than 3 seeds."}, "told apart"},
 		// Over the seeds that both have, the order is the other way round.
 		{[]cohort.Group{group("g", .50, .50, .51, .10, .10), group("h", .40, .42, .40)}, []string{
 			"from .342 ± .221 (g, n = 5) to .407 ± .012 (h, n = 3). The two cannot be told apart: difference −.097, " +

@@ -126,7 +126,7 @@ func (d *Draft) Lacks(command, format string, args ...any) {
 // Finish draws the panels and returns the item.
 func (d *Draft) Finish() document.Item {
 	if d.partial != nil {
-		d.Caption += fmt.Sprintf(" Means over fewer models, as others lack the number: %s.",
+		d.Caption += fmt.Sprintf(" Means over fewer models, as others lack the number or took it otherwise: %s.",
 			strings.Join(d.partial, "; "))
 	}
 	if d.Rows == nil {

@@ -260,9 +260,19 @@ func (l *List) differingKeys() []string {
 			}
 		}
 	}
-	return slices.DeleteFunc(cohort.Differing(settings), func(key string) bool {
+	keys := slices.DeleteFunc(cohort.Differing(settings), func(key string) bool {
 		return !slices.ContainsFunc(settings, func(s map[string]string) bool {
 			return s[key] != "" && s[key] != all[key] || s[key] != kinds[kind{s["task"], s["pe"]}][key]
 		})
 	})
+	every := map[string]string{} // by criterion: a model stops at a record
+	for _, s := range settings {
+		const key = "log_every"
+		first, known := every[s["until"]]
+		if known && s["until"] != "" && first != s[key] && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+		every[s["until"]] = s[key]
+	}
+	return keys
 }

@@ -131,8 +131,8 @@ func specs() []spec {
 				"blocks; dots are seeds. Q of a fixed encoding shows how far the order of tokens alone matches " +
 				"the modules.{chance}"},
 		{ID: "attention", Section: "Attention", Title: "Attention between tokens", Make: attention,
-			Caption: "Attention from the token of a row to that of a column: mean over heads and test samples, " +
-				"first seed, tokens ordered by module if modules are known{clusters}.{tokens}"},
+			Caption: "Attention from the token of a row to that of a column, {probed} of the tokens masked: mean over " +
+				"heads and test samples, first seed, tokens ordered by module if modules are known{clusters}.{tokens}"},
 		{ID: "models", Section: "Runs", Title: "Models", Tables: []func(*draft){modelTable}},
 	}
 	for i := range all {
@@ -144,6 +144,11 @@ func specs() []spec {
 // words maps names in braces in captions to their texts.
 var words = item.Words[*draft]{
 	"trained": func(d *draft) string { return item.Each(cohort.ModelsOf(d.Groups), trainedLevel) },
+	"probed": func(d *draft) string {
+		return item.Each(cohort.ModelsOf(d.Groups), func(m cohort.Model) string {
+			return number.Percent(cohort.AttentionLevel(m))
+		})
+	},
 	"stopped": func(d *draft) string { return item.StoppedNote(d.Models) },
 	"clusters": func(d *draft) string { // how tokens without modules are ordered, if at all
 		if d.order == nil {
@@ -168,14 +173,8 @@ func (r *Report) Write(dir string) (document.Written, error) {
 		return document.Written{}, err
 	}
 	r.page = d
-	items, err := item.Add(d, specs(), r.draft)
-	if err != nil {
+	if _, err := item.Add(d, specs(), r.draft); err != nil {
 		return document.Written{}, err
-	}
-	for _, it := range items {
-		if it.Undrawn != nil {
-			r.Note("%s: not drawn: %v", it.Title, it.Undrawn)
-		}
 	}
 	about := d.Section("Data")
 	about.Items = append(about.Items, page.List{Entries: r.data()})

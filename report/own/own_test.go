@@ -407,7 +407,7 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 	own.PELR, edited.Data = .3, "bbbb"
 	out, w := report(t, short, run("z copy", 1), own, edited)
 	notes := strings.Join(w.Notes, "\n")
-	expect.Contains(t, notes, "1 model not shown, such as 0 edited: data bbbb, not data aaaa",
+	expect.Contains(t, notes, "1 model not shown, such as 0 edited: data or its modules (bbbb), not aaaa",
 		"counted once: 1 model with the settings, data and seed of another")
 	var got []string
 	for _, row := range rows(out, "table_errors.csv")[1:3] {
@@ -436,7 +436,7 @@ func TestSharesMasked(t *testing.T) {
 	dir, w := report(t, few, most)
 	text := read(dir, "index.html")
 	expect.Contains(t, text, "Trained with 15 % or 50 % masked.", "test error with 50\u00a0% masked",
-		"Means over fewer models, as others lack the number: test MSE, 50 % of rope, 2 of 3.")
+		"Means over fewer models, as others lack the number or took it otherwise: test MSE, 50 % of rope, 2 of 3.")
 	want := "these encodings differ in more than the encoding: mask_level 0.15 (learn-0.1), mask_level 0.5 (rope)"
 	if !slices.Contains(w.Notes, want) {
 		t.Errorf("notes %q, want %q", w.Notes, want)

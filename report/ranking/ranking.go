@@ -72,8 +72,10 @@ func Read(dir string) (*Report, error) {
 		by[key] = append(by[key], m)
 	}
 	r.Models = nil
+	var few []string // keys of models whose encodings are too few for a ranking
 	for _, key := range order {
 		if !hasMany(by[key]) {
+			few = append(few, key)
 			continue
 		}
 		t, err := rank(by[key])
@@ -85,6 +87,17 @@ func Read(dir string) (*Report, error) {
 		}
 		t.trainedAs = trainedAs[key]
 		r.tasks, r.Models = append(r.tasks, t), append(r.Models, by[key]...)
+	}
+	for _, key := range few {
+		if r.tasks == nil {
+			break
+		}
+		var differ []string
+		for _, setting := range cohort.Differing([]map[string]string{trainedAs[key], r.tasks[0].trainedAs}) {
+			differ = append(differ, cohort.Difference(setting, trainedAs[key][setting]))
+		}
+		r.Note("%s not ranked, such as %s: fewer than %d encodings with %s", wording.Count(len(by[key]), "model"),
+			by[key][0].Label(), fewestEncodings, wording.List(3, differ))
 	}
 	r.Runs = cohort.CountRuns(r.Models)
 	r.makeNamesUnique()

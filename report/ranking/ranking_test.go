@@ -168,7 +168,9 @@ func TestTasksAreApart(t *testing.T) {
 		saveRun(t, filepath.Join(dir, "long", pe), pe, .5, .6)
 		saveRunOf(t, filepath.Join(dir, "short", pe), func(c *config.Config) { c.PE, c.Epochs = pe, 7 }, .5, .6)
 	}
+	saveRunOf(t, filepath.Join(dir, "one"), func(c *config.Config) { c.PE, c.Batch = "rope", 7 }, .5, .6)
 	r := expect.Must(Read(dir))
+	expect.Contains(t, strings.Join(r.Notes, "; "), "not ranked, such as rope: fewer than 10 encodings with batch 7")
 	if len(r.tasks) != 2 || r.tasks[0].name == r.tasks[1].name || !strings.Contains(r.tasks[1].name, "epochs 7") {
 		t.Fatalf("%d tasks", len(r.tasks))
 	}

@@ -224,10 +224,13 @@ func (c *Config) OwnPESettings() (flags []string) {
 	return flags
 }
 
-// NewMembers returns a member for each seed, with the settings of first. Values given by flags
-// replace these. A setting without a value takes its default.
-func NewMembers(first Member, seeds []uint64, given map[string][]float64) ([]Member, error) {
-	members := slices.Repeat([]Member{first}, len(seeds))
+// NewMembers returns a member for each seed, with the settings of base: one member, or one for each seed. Values
+// given by flags replace these. A setting without a value takes its default.
+func NewMembers(base []Member, seeds []uint64, given map[string][]float64) ([]Member, error) {
+	members := slices.Clone(base)
+	if len(base) == 1 {
+		members = slices.Repeat(base, len(seeds))
+	}
 	for i, seed := range seeds {
 		members[i].Seed = seed
 	}
@@ -235,7 +238,7 @@ func NewMembers(first Member, seeds []uint64, given map[string][]float64) ([]Mem
 		values := given[s.Flag]
 		if values == nil {
 			v, hasDefault := s.Default.(float64)
-			if !hasDefault || s.Own(first) != nil {
+			if !hasDefault || s.Own(base[0]) != nil {
 				continue
 			}
 			values = []float64{v}

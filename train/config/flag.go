@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,7 +29,7 @@ func (s Setting) NewFlag() *Flag {
 	return f
 }
 
-// Set reads the text of a flag. Lists grow each time their flag is given.
+// Set reads the text of a flag. Of several, lists of texts keep all; of others the last counts.
 func (f *Flag) Set(text string) error {
 	v, err := f.setting.parse(text)
 	switch {
@@ -37,9 +38,9 @@ func (f *Flag) Set(text string) error {
 	case err != nil:
 		return err
 	}
-	before, after := reflect.ValueOf(f.value), reflect.ValueOf(v)
-	if f.given && v != nil && f.value != nil && after.Kind() == reflect.Slice {
-		v = reflect.AppendSlice(before, after).Interface()
+	if texts, ok := v.([]string); ok && f.given {
+		before, _ := f.value.([]string)
+		v = slices.Concat(before, texts)
 	}
 	f.value, f.given = v, true
 	return nil

@@ -95,9 +95,6 @@ func (c Config) HowMeasured(measure string) string {
 	return strings.Join(how, " ")
 }
 
-// DecidesEnd reports whether a setting of measurements decides when training ends: --until ends it at a record.
-func (c Config) DecidesEnd(key string) bool { return c.Until != "" && key == "log_every" }
-
 // OutputConfig says how often a run writes, and what.
 type OutputConfig struct {
 	LogEvery        int      `json:"log_every"`        // epochs, or steps in tasks without epochs
@@ -118,9 +115,13 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
+// LogEvery is the flag of the steps between records. By default the number of records follows from the length of
+// training.
+const LogEvery = "log-every"
+
 var outputSettings = []Setting{
 	{
-		Key: "log_every", Flag: "log-every", Effect: Measures, SameStepTime: true, Range: "[1, inf)",
+		Key: "log_every", Flag: LogEvery, Effect: Measures, SameStepTime: true, Range: "[1, inf)",
 		Makes: []string{"loss", "train", "train_mse"}, // means since the last record
 		Help: "epochs between records, or steps in tasks without epochs (default: a twentieth; 1 up to 50 " +
 			"epochs; with --until a 500th, for sequences and texts a 100th)",

@@ -29,7 +29,7 @@ func TestSplitLabel(t *testing.T) {
 // Flags that were given have one value for all members or one a member; the others stay.
 func TestNewMembers(t *testing.T) {
 	given := map[string][]float64{"lr": {0.1, 0.2}, "sigma": {3}}
-	got, err := NewMembers(Member{WeightDecay: 7, LR: 5}, []uint64{4, 2}, given)
+	got, err := NewMembers([]Member{{WeightDecay: 7, LR: 5}}, []uint64{4, 2}, given)
 	if err != nil || len(got) != 2 {
 		t.Fatal(got, err)
 	}
@@ -45,7 +45,7 @@ func TestNewMembers(t *testing.T) {
 			t.Errorf("--%s: %v, want %g", flag, got, want)
 		}
 	}
-	expect.Error(t, expect.ErrorOf(NewMembers(Member{}, []uint64{1, 2, 3}, given)), "--lr: 2 values for 3 members")
+	expect.Error(t, expect.ErrorOf(NewMembers([]Member{{}}, []uint64{1, 2, 3}, given)), "--lr: 2 values for 3 members")
 }
 
 func TestParseSeeds(t *testing.T) {
