@@ -2,7 +2,6 @@ package sequence
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/big"
@@ -29,14 +28,9 @@ type answers struct {
 	}
 }
 
-func readAnswers(t *testing.T) (all map[string]answers) {
+func readAnswers(t *testing.T) map[string]answers {
 	t.Helper()
-	text, err := os.ReadFile("testdata/answers.json")
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	expect.NoError(t, err)
-	return all
+	return expect.JSON[map[string]answers](t, "testdata/answers.json")
 }
 
 // The inputs drawn of a length are all of Python's, with its answers, and no others.
