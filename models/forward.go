@@ -97,7 +97,7 @@ func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) tor
 	} else {
 		a := m.attend(s, layer, x, p)
 		if b.outW != nil {
-			a = torchpe.Linear(a, b.outW.In(s), optional(s, b.outB))
+			a = torchpe.Linear(a, b.outW.In(s), b.outB.OrNone(s))
 		}
 		x = torchpe.AddLayerNorm(m.readOnlyTokens(layer, x, p), a, norm)
 	}
@@ -114,8 +114,8 @@ func (m *Model) attentionBlock(s *torchpe.Scope, layer int, x torchpe.Tensor, p 
 	norm torchpe.Norm) torchpe.Tensor {
 	b, skip := &m.blocks[layer], p.skip.layers[layer]
 	a := torchpe.SelfAttention{
-		QKVWeight: b.qkvW.In(s), QKVBias: optional(s, b.qkvB),
-		OutWeight: b.outW.In(s), OutBias: optional(s, b.outB),
+		QKVWeight: b.qkvW.In(s), QKVBias: b.qkvB.OrNone(s),
+		OutWeight: b.outW.In(s), OutBias: b.outB.OrNone(s),
 		Mask: p.masks[layer], Rows: p.rowsOf(layer), Heads: m.Config.Heads,
 		Scale: m.scale(layer) / m.attention[layer].Temperature, Folds: skip.folds,
 	}
@@ -123,14 +123,6 @@ func (m *Model) attentionBlock(s *torchpe.Scope, layer int, x torchpe.Tensor, p 
 		a.Read = m.readTokens(x, p.batch)
 	}
 	return torchpe.AttentionBlock(x, a, norm)
-}
-
-// optional returns a parameter as a tensor of s, or the zero Tensor for nil.
-func optional(s *torchpe.Scope, p *torchpe.Param) torchpe.Tensor {
-	if p == nil {
-		return torchpe.Tensor{}
-	}
-	return p.In(s)
 }
 
 // scale returns the factor of q k^T in a layer.
@@ -158,10 +150,10 @@ func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) to
 	b, heads := &m.blocks[layer], m.Config.Heads
 	a := pe.Attn{Layer: layer, X: x, Scale: m.scale(layer)}
 	a.Project = func(y torchpe.Tensor) (q, k, v torchpe.Tensor) {
-		return torchpe.ProjectQKV(y, b.qkvW.In(s), optional(s, b.qkvB), heads)
+		return torchpe.ProjectQKV(y, b.qkvW.In(s), b.qkvB.OrNone(s), heads)
 	}
 	if rows := p.rowsOf(layer); rows.All.Defined() {
-		a.Q, a.K, a.V = torchpe.ProjectRows(rows, b.qkvW.In(s), optional(s, b.qkvB), heads)
+		a.Q, a.K, a.V = torchpe.ProjectRows(rows, b.qkvW.In(s), b.qkvB.OrNone(s), heads)
 	} else {
 		a.Q, a.K, a.V = a.Project(x)
 	}

@@ -2,28 +2,12 @@ package torchpe
 
 import (
 	"fmt"
-	"os"
 	"runtime"
-	"runtime/debug"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"torchpe/internal/expect"
 )
-
-// resident is the process's memory in bytes, after Go has given back what it does not use.
-func resident(t *testing.T) int {
-	t.Helper()
-	debug.FreeOSMemory()
-	text, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		t.Skip("no /proc: ", err)
-	}
-	pages := expect.Must(strconv.Atoi(strings.Fields(string(text))[1]))
-	return pages * os.Getpagesize()
-}
 
 // flatMemory runs f n times after a tenth as many to warm up, and fails where the process has grown
 // by more than 1 MiB: less than a tensor's header (some 200 bytes) each in 8,000 times.
@@ -32,11 +16,11 @@ func flatMemory(t *testing.T, n int, f func(k int)) {
 	for k := range n/10 + 1 {
 		f(k)
 	}
-	before, tensors := resident(t), Live()
+	before, tensors := expect.Resident(t), Live()
 	for k := range n {
 		f(k)
 	}
-	if grown := resident(t) - before; grown > 1<<20 {
+	if grown := expect.Resident(t) - before; grown > 1<<20 {
 		t.Errorf("%d times: %d KiB more", n, grown>>10)
 	}
 	expect.Equal(t, fmt.Sprintf("%d times", n), Live()-tensors, 0)

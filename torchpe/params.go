@@ -21,6 +21,14 @@ type Param struct {
 // In returns the parameter as a tensor of s, without a call or a copy.
 func (p *Param) In(s *Scope) Tensor { return Tensor{p.h, s} }
 
+// OrNone is In, or the zero Tensor if p is nil.
+func (p *Param) OrNone(s *Scope) Tensor {
+	if p == nil {
+		return Tensor{}
+	}
+	return p.In(s)
+}
+
 // PerMember returns the number of elements of one member.
 func (p *Param) PerMember() int { return product(p.Shape[1:]) }
 

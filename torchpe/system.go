@@ -138,6 +138,16 @@ func SetThreads(n int) { ctorch.SetThreads(n) }
 // SetFused turns torchpe's own CPU loops off or on, so that they can be compared with libtorch's operators.
 func SetFused(on bool) { ctorch.SetFusedForm(oneIf(on)) }
 
+// choose calls set with the place of a name among all.
+func choose(what, name string, all []string, set func(int)) error {
+	i := slices.Index(all, name)
+	if i < 0 {
+		return fmt.Errorf("%s %q is unknown; it is %s", what, name, strings.Join(all, ", "))
+	}
+	set(i)
+	return nil
+}
+
 // Precisions lists the precisions of products, the most exact first.
 func Precisions() []string { return []string{"fp32", "tf32", "bf16"} }
 
@@ -146,12 +156,7 @@ func Precisions() []string { return []string{"fp32", "tf32", "bf16"} }
 // everything else stay float32, and float64 is not affected. This makes a GPU faster; on the CPU it
 // only rounds the operands, which shows the effect on results.
 func SetPrecision(name string) error {
-	i := slices.Index(Precisions(), name)
-	if i < 0 {
-		return fmt.Errorf("precision %q is unknown; it is %s", name, strings.Join(Precisions(), ", "))
-	}
-	ctorch.SetPrecision(i)
-	return nil
+	return choose("precision", name, Precisions(), ctorch.SetPrecision)
 }
 
 // Precision returns the precision that SetPrecision set.
@@ -163,12 +168,7 @@ func AttentionForms() []string { return []string{"efficient", "flash"} }
 
 // SetAttentionForm chooses one of these forms. With precision bf16 it has no effect.
 func SetAttentionForm(form string) error {
-	i := slices.Index(AttentionForms(), form)
-	if i < 0 {
-		return fmt.Errorf("attention %q is unknown; it is %s", form, strings.Join(AttentionForms(), ", "))
-	}
-	ctorch.SetAttentionForm(i)
-	return nil
+	return choose("attention", form, AttentionForms(), ctorch.SetAttentionForm)
 }
 
 // AttentionForm returns the form that SetAttentionForm chose.

@@ -5,9 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -170,25 +168,13 @@ func TestMaskedTableIsHeldOnce(t *testing.T) {
 		c.Masked.NMAR.Frames, c.DType = table/4/15, dtype
 		expect.NoError(t, c.Resolve())
 		task := expect.Must(newMaskedTask(c))
-		before := residentBytes(t)
+		before := expect.Resident(t)
 		e := expect.Must(newEnsemble(c, task))
-		if grown := residentBytes(t) - before; grown > grows+table/2 || grown < grows-table/2 {
+		if grown := expect.Resident(t) - before; grown > grows+table/2 || grown < grows-table/2 {
 			t.Errorf("%s: %d MB more are held, want about %d", dtype, grown>>20, grows>>20)
 		}
 		e.close()
 	}
-}
-
-// residentBytes returns the memory of the process after Go has given back what it does not use.
-func residentBytes(t *testing.T) int {
-	t.Helper()
-	debug.FreeOSMemory()
-	text, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		t.Skip("no /proc: ", err)
-	}
-	pages := expect.Must(strconv.Atoi(strings.Fields(string(text))[1]))
-	return pages * os.Getpagesize()
 }
 
 // Of tokens a, a, b, b, whose series are orthogonal, correlations are 1 within two modules and 0 between

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -204,12 +203,11 @@ func (f *cleanFlags) run(*call) (r result, err error) {
 		Signals  []string `json:"signals"`
 		Constant []string `json:"constant"` // and left out
 		Rank     int      `json:"rank"`
-		Method   string   `json:"method"`
 		Notes    []string `json:"notes,omitempty"`
-	}{f.to.path, frames, parcels, cleaned.Columns, cleaned.Constant, cleaned.Rank, fmt.Sprint(cleaned.Method),
+	}{f.to.path, frames, parcels, cleaned.Columns, cleaned.Constant, cleaned.Rank,
 		slices.Concat(notes, cleaned.Notes)}
-	r.print = printf("%s: %d frames of %d parcels; %d signals, rank %d, solved by %s\n", f.to.path, frames, parcels,
-		len(cleaned.Columns), cleaned.Rank, cleaned.Method)
+	r.print = printf("%s: %d frames of %d parcels; %d signals, rank %d\n", f.to.path, frames, parcels,
+		len(cleaned.Columns), cleaned.Rank)
 	r.notes = notes
 	if names != nil && strings.HasSuffix(f.to.path, ".npy") {
 		r.notes = append(r.notes, "a .npy file cannot hold names of parcels: write .csv to keep them")

@@ -46,11 +46,7 @@ On a narrow terminal, columns that do not fit are left out; a pipe or file gets 
 	fl.StringSliceVar(&q.Columns, "columns", nil, "columns to show, in this order (default: the usual ones)")
 	fl.BoolVar(&q.Unfinished, "unfinished", false, "only unfinished runs")
 	return tabled(cmd, func(c *call) (r result, err error) {
-		dirs, err := runFolders(c.args)
-		if err != nil {
-			return r, err
-		}
-		l, notes, err := readRuns(dirs)
+		l, notes, err := readRuns(c.args)
 		if err != nil {
 			return r, err
 		}
@@ -80,8 +76,12 @@ func runFolders(args []string) ([]string, error) {
 	return []string{defaultRuns}, nil
 }
 
-// readRuns lists all models in directories, and returns notes on what cannot be read.
-func readRuns(dirs []string) (l *listing.List, notes []string, err error) {
+// readRuns lists all models in the runFolders of the arguments, and returns notes on what cannot be read.
+func readRuns(args []string) (l *listing.List, notes []string, err error) {
+	dirs, err := runFolders(args)
+	if err != nil {
+		return nil, nil, err
+	}
 	if l, err = listing.Read(dirs...); err != nil {
 		return nil, nil, err
 	}
@@ -117,11 +117,7 @@ A RUN (default: runs) is a run directory, or a folder with several, of any task.
 	to := destination{force: true}
 	to.add(cmd, "folder for figures, tables and index.html (default: none)")
 	return tabled(cmd, func(c *call) (r result, err error) {
-		dirs, err := runFolders(c.args)
-		if err != nil {
-			return r, err
-		}
-		l, notes, err := readRuns(dirs)
+		l, notes, err := readRuns(c.args)
 		if err != nil {
 			return r, err
 		}

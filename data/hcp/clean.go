@@ -19,22 +19,12 @@ type CleanOptions struct {
 // z-score.
 func DefaultCleanOptions() CleanOptions { return CleanOptions{Drop: 5} }
 
-// Method names the algorithm that solved the least-squares problem.
-type Method string
-
-// The methods.
-const (
-	QR  Method = "qr"
-	SVD Method = "svd" // used where columns of the design are linearly dependent
-)
-
 // Cleaned is a cleaned run.
 type Cleaned struct {
 	Residuals Matrix   // [parcels, frames - Drop], in the units of the series, or z-scored
 	Columns   []string // columns of the design used, without the intercept
 	Constant  []string // constant columns, left out because the intercept covers them
 	Rank      int      // rank of the design with the intercept; 65 for complete inputs
-	Method    Method
 	Notes     []string // notes on the inputs for the user, one sentence each
 }
 
@@ -147,36 +137,23 @@ func detrended(series Matrix, drop int) *mat.Dense {
 	return y
 }
 
-// project returns y minus its projection on the columns of x. It uses QR, or the singular value
-// decomposition if columns are linearly dependent to working precision.
+// project returns y minus its projection on the columns of x, as numpy.linalg.lstsq does: singular values
+// below a tolerance count as 0.
 func (r *Cleaned) project(x, y *mat.Dense) (*mat.Dense, error) {
 	rows, columns := x.Dims()
-	tolerance := float64(rows) * 0x1p-52 // as numpy.linalg.lstsq
-	var qr mat.QR
-	qr.Factorize(x)
-	var b, fitted mat.Dense
-	if qr.Cond()*tolerance < 1 {
-		if err := qr.SolveTo(&b, false, y); err != nil {
-			return nil, fmt.Errorf("clean: the design cannot be solved: %w", err)
-		}
-		fitted.Mul(x, &b)
-		r.Method, r.Rank = QR, columns
-	} else {
-		var svd mat.SVD
-		if !svd.Factorize(x, mat.SVDThin) {
-			return nil, errors.New(
-				"clean: the singular value decomposition of the design did not converge")
-		}
-		var u mat.Dense
-		svd.UTo(&u)
-		r.Method, r.Rank = SVD, svd.Rank(tolerance)
-		basis := u.Slice(0, rows, 0, r.Rank)
-		b.Mul(basis.T(), y)
-		fitted.Mul(basis, &b)
-		r.Notes = append(r.Notes, fmt.Sprintf("the design has rank %d of %d columns: some "+
-			"signals follow from others; solved by the "+
-			"singular value decomposition", r.Rank, columns))
+	var svd mat.SVD
+	if !svd.Factorize(x, mat.SVDThinU) {
+		return nil, errors.New("clean: the singular value decomposition of the design did not converge")
 	}
+	if r.Rank = svd.Rank(float64(rows) * 0x1p-52); r.Rank < columns {
+		r.Notes = append(r.Notes, fmt.Sprintf("the design has rank %d of %d columns: some signals follow from "+
+			"others", r.Rank, columns))
+	}
+	var u, b, fitted mat.Dense
+	svd.UTo(&u)
+	basis := u.Slice(0, rows, 0, r.Rank)
+	b.Mul(basis.T(), y)
+	fitted.Mul(basis, &b)
 	fitted.Sub(y, &fitted)
 	return &fitted, nil
 }

@@ -1,7 +1,6 @@
 package sequence
 
 import (
-	"errors"
 	"math/big"
 	"math/rand/v2"
 	"slices"
@@ -15,16 +14,12 @@ var binaryAddition = Task{
 	About:   "sum of two binary numbers, lowest digit first; below length 3, the one number",
 	outputs: func(length int) int { return length + 1 }, ends: true,
 	draw: drawPair,
-	answer: func(input []int) ([]int, error) {
+	answer: func(input []int) []int {
 		if len(input) < 3 {
-			n, err := number(input)
-			return bits(n, 1), err
+			return bits(number(input), 1)
 		}
-		a, b, err := pair(input)
-		if err != nil {
-			return nil, err
-		}
-		return bits(a.Add(a, b), 1), nil
+		a, b := pair(input)
+		return bits(a.Add(a, b), 1)
 	},
 }
 
@@ -33,16 +28,12 @@ var binaryMultiplication = Task{
 	About:   "product of two binary numbers, lowest digit first; below length 3, a zero less than the length",
 	outputs: itself, ends: true,
 	draw: drawPair,
-	answer: func(input []int) ([]int, error) {
+	answer: func(input []int) []int {
 		if len(input) < 3 {
-			_, err := number(input)
-			return make([]int, len(input)-1), err
+			return make([]int, len(input)-1)
 		}
-		a, b, err := pair(input)
-		if err != nil {
-			return nil, err
-		}
-		return bits(a.Mul(a, b), 1), nil
+		a, b := pair(input)
+		return bits(a.Mul(a, b), 1)
 	},
 }
 
@@ -51,19 +42,13 @@ var computeSqrt = Task{
 	About:   "square root, rounded down, of a binary number above 0, highest digit first",
 	outputs: func(length int) int { return (length + 1) / 2 },
 	draw:    drawPositive,
-	answer: func(input []int) ([]int, error) {
+	answer: func(input []int) []int {
 		low := slices.Clone(input)
 		slices.Reverse(low)
-		n, err := number(low)
-		if err == nil && n.Sign() == 0 {
-			err = errors.New("the number is 0")
-		}
-		if err != nil {
-			return nil, err
-		}
+		n := number(low)
 		out := bits(n.Sqrt(n), (len(input)+1)/2)
 		slices.Reverse(out)
-		return out, nil
+		return out
 	},
 }
 
@@ -93,30 +78,18 @@ func drawPair(r *rand.Rand, input []int) {
 }
 
 // pair returns the two numbers of an input.
-func pair(input []int) (a, b *big.Int, err error) {
+func pair(input []int) (a, b *big.Int) {
 	at := slices.Index(input, separator)
-	if at < 1 || at > len(input)-2 {
-		return nil, nil, errors.New("two numbers stand around one sign")
-	}
-	if a, err = number(input[:at]); err == nil {
-		b, err = number(input[at+1:])
-	}
-	if err == nil && (a.Sign() == 0 || b.Sign() == 0) {
-		err = errors.New("a number is 0")
-	}
-	return a, b, err
+	return number(input[:at]), number(input[at+1:])
 }
 
 // number returns the value of binary digits, lowest first.
-func number(digits []int) (*big.Int, error) {
+func number(digits []int) *big.Int {
 	n := new(big.Int)
 	for i, d := range digits {
-		if d > 1 {
-			return n, errors.New("a number has digits 0 and 1")
-		}
 		n.SetBit(n, i, uint(d))
 	}
-	return n, nil
+	return n
 }
 
 // bits returns at least minLength binary digits of n, lowest first.

@@ -1,9 +1,6 @@
 package sequence
 
-import (
-	"fmt"
-	"math/rand/v2"
-)
+import "math/rand/v2"
 
 const (
 	binary  = "01"
@@ -65,16 +62,7 @@ var modularArithmetic = Task{
 			}
 		}
 	},
-	answer: func(input []int) ([]int, error) {
-		for i, s := range input {
-			if (s < modulus) != (i%2 == 0) {
-				return nil, fmt.Errorf("symbol %d: digits and operators take turns", i+1)
-			}
-		}
-		e := expression{symbols: input}
-		v, err := e.whole(e.terms)
-		return []int{v.constant}, err
-	},
+	answer: one(func(input []int) int { return evaluate(input).constant }),
 }
 
 // mod returns n modulo 5, 0 to 4.

@@ -2,8 +2,8 @@ package sequence
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"math/rand/v2"
 	"os"
@@ -28,17 +28,12 @@ type answers struct {
 	}
 }
 
-func readAnswers(t *testing.T) (all map[string]answers) {
+func readAnswers(t *testing.T) map[string]answers {
 	t.Helper()
-	text, err := os.ReadFile("testdata/answers.json")
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	expect.NoError(t, err)
-	return all
+	return expect.JSON[map[string]answers](t, "testdata/answers.json")
 }
 
-// Of all strings up to a length, those that are inputs have Python's answers, and no other is one.
+// The inputs drawn of a length are all of Python's, with its answers, and no others.
 func TestAnswersOfAllInputs(t *testing.T) {
 	all := readAnswers(t)
 	if len(Published()) != 15 || len(all) != 15 {
@@ -51,45 +46,23 @@ func TestAnswersOfAllInputs(t *testing.T) {
 			if testing.Short() {
 				lengths = lengths[:4]
 			}
+			r := rand.New(rand.NewPCG(1, 2))
 			for i, want := range lengths {
-				h, count := sha256.New(), 0
-				for input := range stringsOf(i+1, len(task.Symbols)) {
-					e, err := task.Answer(input)
-					if err != nil {
-						continue
-					}
-					count++
-					fmt.Fprintf(h, "%s %s %d\n", task.Text(input), task.OutputText(e.Output), e.Scored)
-					if len(e.Output) != task.OutputLen(i+1) {
-						t.Fatalf("%s has an output of %d, want %d", task.Text(input), len(e.Output),
-							task.OutputLen(i+1))
-					}
+				seen := map[string]Example{}
+				for range 60 * want.Count {
+					e := task.Draw(r, i+1)
+					seen[task.Text(e.Input)] = e
 				}
-				if got := fmt.Sprintf("%x", h.Sum(nil)); count != want.Count || got != want.SHA256 {
-					t.Errorf("length %d: %d inputs, want %d, or other answers", i+1, count, want.Count)
+				h := sha256.New()
+				inOrder := func(a, b Example) int { return slices.Compare(a.Input, b.Input) }
+				for _, e := range slices.SortedFunc(maps.Values(seen), inOrder) {
+					fmt.Fprintf(h, "%s %s %d\n", task.Text(e.Input), task.OutputText(e.Output), e.Scored)
+				}
+				if got := fmt.Sprintf("%x", h.Sum(nil)); len(seen) != want.Count || got != want.SHA256 {
+					t.Errorf("length %d: %d inputs, want %d, or other answers", i+1, len(seen), want.Count)
 				}
 			}
 		})
-	}
-}
-
-// stringsOf yields all lists of n numbers below symbols, in order.
-func stringsOf(n, symbols int) func(yield func([]int) bool) {
-	return func(yield func([]int) bool) {
-		input := make([]int, n)
-		for {
-			if !yield(input) {
-				return
-			}
-			i := n - 1
-			for ; i >= 0 && input[i] == symbols-1; i-- {
-				input[i] = 0
-			}
-			if i < 0 {
-				return
-			}
-			input[i]++
-		}
 	}
 }
 
@@ -106,37 +79,26 @@ func TestAnswersOfLongInputs(t *testing.T) {
 		task := expect.Must(Find(name))
 		for _, want := range a.Examples {
 			input := parse(task.Symbols, want.Input)
-			e, err := task.Answer(input)
-			if err != nil || task.OutputText(e.Output) != want.Output || e.Scored != want.Scored {
-				t.Errorf("%s %s: %s, %d count, %v; want %s, %d", name, want.Input, task.OutputText(e.Output),
-					e.Scored, err, want.Output, want.Scored)
+			e := task.Answer(input)
+			if task.OutputText(e.Output) != want.Output || e.Scored != want.Scored {
+				t.Errorf("%s %s: %s, %d count; want %s, %d", name, want.Input, task.OutputText(e.Output),
+					e.Scored, want.Output, want.Scored)
 			}
 			expect.Equal(t, want.Output, parse(task.Classes, want.Output), e.Output)
 		}
 	}
 }
 
-// Draws of a length are all of its inputs, and long ones are inputs too.
-func TestDrawReachesAllInputs(t *testing.T) {
-	counts := readAnswers(t)
+// Draws have the lengths that the task says.
+func TestLengthsOfDraws(t *testing.T) {
 	for _, task := range Published() {
-		const length = 4
 		r := rand.New(rand.NewPCG(1, 2))
-		seen := map[string]bool{}
-		want := counts[task.Name].Lengths[task.InputLen(length)-1].Count
-		for range 200 * want {
-			seen[task.Text(task.Draw(r, length).Input)] = true
-		}
-		if len(seen) != want {
-			t.Errorf("%s: %d inputs of length %d were drawn, want %d", task.Name, len(seen), length, want)
-		}
-		for length := 1; length <= 60; length++ {
+		for length := 1; length <= 500; length += 1 + length/60*7 {
 			e := task.Draw(r, length)
 			if len(e.Input) != task.InputLen(length) || len(e.Output) != task.OutputLen(length) || e.Scored < 1 {
 				t.Fatalf("%s, length %d: %+v", task.Name, length, e)
 			}
 		}
-		task.Draw(r, 500)
 	}
 }
 
@@ -162,9 +124,6 @@ func TestAnswersAreBalanced(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	expect.Error(t, expect.ErrorOf(Find("reverse-strings")), "reverse-string")
-	for want, input := range map[string][]int{"length 0": {}, "0 to 1": {0, 2}} {
-		expect.Error(t, expect.ErrorOf(reverseString.Answer(input)), want)
-	}
 }
 
 // Sums of drawn numbers are those of math/big, and places of digits count from each number's start.
@@ -192,9 +151,6 @@ func TestAddition(t *testing.T) {
 	places, ok := addition.DigitPlaces(6) // as 5: ab+cd, and three digits
 	if want := []int{1, 2, 0, 1, 2, 1, 2, 3}; !ok || !slices.Equal(places, want) {
 		t.Errorf("places %v, want %v", places, want)
-	}
-	for _, input := range [][]int{{1, 2, 10, 3}, {1, 10, 2, 3, 4}, {1, 10, 10, 10, 1}} {
-		expect.Refused(t, input, expect.ErrorOf(addition.Answer(input)))
 	}
 }
 

@@ -1,7 +1,6 @@
 package sequence
 
 import (
-	"errors"
 	"math/rand/v2"
 	"slices"
 )
@@ -14,9 +13,8 @@ const (
 
 // Symbols of stack-manipulation, after 0 and 1.
 const (
-	pop = 2 + iota
-	push0
-	push1
+	pop   = 2 + iota
+	push0 // the push of 1 follows
 )
 
 var stackManipulation = Task{
@@ -34,31 +32,20 @@ var stackManipulation = Task{
 			input[i] = pop + r.IntN(3)
 		}
 	},
-	answer: func(input []int) ([]int, error) {
-		if input[0] >= pop {
-			return nil, errors.New("a stack comes first")
-		}
+	answer: func(input []int) []int {
 		var stack []int
-		acted := false
 		for _, s := range input {
 			switch {
-			case s < pop && acted:
-				return nil, errors.New("the stack comes before the operations")
 			case s < pop:
 				stack = append(stack, s)
-				continue
 			case s >= push0:
 				stack = append(stack, s-push0)
 			case len(stack) > 0:
 				stack = stack[:len(stack)-1]
 			}
-			acted = true
-		}
-		if !acted && len(input) > 1 {
-			return nil, errors.New("no operation follows the stack")
 		}
 		slices.Reverse(stack)
-		return stack, nil
+		return stack
 	},
 }
 
@@ -67,10 +54,10 @@ var reverseString = Task{
 	About:   "the input from its end to its start",
 	outputs: itself,
 	draw:    uniform(2),
-	answer: func(input []int) ([]int, error) {
+	answer: func(input []int) []int {
 		out := slices.Clone(input)
 		slices.Reverse(out)
-		return out, nil
+		return out
 	},
 }
 
@@ -79,7 +66,7 @@ var duplicateString = Task{
 	About:   "the input twice",
 	outputs: func(length int) int { return 2 * length },
 	draw:    uniform(2),
-	answer:  func(input []int) ([]int, error) { return slices.Concat(input, input), nil },
+	answer:  func(input []int) []int { return slices.Concat(input, input) },
 }
 
 var missingDuplicate = Task{
@@ -98,35 +85,14 @@ var missingDuplicate = Task{
 			input[2*half] = padding
 		}
 	},
-	answer: func(input []int) ([]int, error) {
+	answer: one(func(input []int) int {
+		at := slices.Index(input, missing)
+		if at < 0 {
+			return 1 // an input of one
+		}
 		half := len(input) / 2
-		if half == 0 {
-			if input[0] != 1 {
-				return nil, errors.New("an input of one is 1")
-			}
-			return []int{1}, nil
-		}
-		if len(input)%2 == 1 && input[2*half] != padding {
-			return nil, errors.New("an odd length ends with _")
-		}
-		out := -1
-		for i, s := range input[:half] {
-			twin := input[half+i]
-			switch {
-			case s < missing && twin < missing && s == twin:
-			case out < 0 && s == missing && twin < missing:
-				out = twin
-			case out < 0 && twin == missing && s < missing:
-				out = s
-			default:
-				return nil, errors.New("the halves differ in more than one ?")
-			}
-		}
-		if out < 0 {
-			return nil, errors.New("there is no ?")
-		}
-		return []int{out}, nil
-	},
+		return input[(at+half)%(2*half)]
+	}),
 }
 
 var oddsFirst = Task{
@@ -134,13 +100,13 @@ var oddsFirst = Task{
 	About:   "every other number from the second on, then the others",
 	outputs: itself,
 	draw:    uniform(2),
-	answer: func(input []int) (out []int, err error) {
+	answer: func(input []int) (out []int) {
 		for _, from := range []int{1, 0} {
 			for i := from; i < len(input); i += 2 {
 				out = append(out, input[i])
 			}
 		}
-		return out, nil
+		return out
 	},
 }
 
@@ -149,7 +115,7 @@ var bucketSort = Task{
 	About:   "the input in ascending order",
 	outputs: itself,
 	draw:    uniform(modulus),
-	answer: func(input []int) ([]int, error) {
+	answer: func(input []int) []int {
 		var counts [modulus]int
 		for _, s := range input {
 			counts[s]++
@@ -158,6 +124,6 @@ var bucketSort = Task{
 		for s, n := range counts {
 			out = append(out, slices.Repeat([]int{s}, n)...)
 		}
-		return out, nil
+		return out
 	},
 }

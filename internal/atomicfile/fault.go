@@ -25,6 +25,14 @@ func fault(operation, name string) error {
 	return nil
 }
 
+// attempt calls do unless Fault makes the operation fail.
+func attempt(operation, name string, do func() error) error {
+	if err := fault(operation, name); err != nil {
+		return err
+	}
+	return do()
+}
+
 // CheckRegular returns an error unless info describes a regular file. Opening a pipe would wait for a
 // writer, and reading a device may never end.
 func CheckRegular(info fs.FileInfo) error {
@@ -125,42 +133,27 @@ func (r Root) Lstat(name string) (fs.FileInfo, error) {
 
 // MkdirAll creates a directory with its parents.
 func (r Root) MkdirAll(name string, mode fs.FileMode) error {
-	if err := fault("mkdir", name); err != nil {
-		return err
-	}
-	return r.Root.MkdirAll(name, mode)
+	return attempt("mkdir", name, func() error { return r.Root.MkdirAll(name, mode) })
 }
 
 // Rename renames a file.
 func (r Root) Rename(from, to string) error {
-	if err := fault("rename", from); err != nil {
-		return err
-	}
-	return r.Root.Rename(from, to)
+	return attempt("rename", from, func() error { return r.Root.Rename(from, to) })
 }
 
 // Link gives a file another name, which must not exist.
 func (r Root) Link(from, to string) error {
-	if err := fault("link", to); err != nil {
-		return err
-	}
-	return r.Root.Link(from, to)
+	return attempt("link", to, func() error { return r.Root.Link(from, to) })
 }
 
 // Remove removes a file.
 func (r Root) Remove(name string) error {
-	if err := fault("remove", name); err != nil {
-		return err
-	}
-	return r.Root.Remove(name)
+	return attempt("remove", name, func() error { return r.Root.Remove(name) })
 }
 
 // RemoveAll removes a directory and its contents.
 func (r Root) RemoveAll(name string) error {
-	if err := fault("remove", name); err != nil {
-		return err
-	}
-	return r.Root.RemoveAll(name)
+	return attempt("remove", name, func() error { return r.Root.RemoveAll(name) })
 }
 
 // Opened is an open file whose operations can be made to fail by Fault.
@@ -200,10 +193,7 @@ func (f *Opened) Write(b []byte) (int, error) {
 
 // Truncate cuts the file to a size.
 func (f *Opened) Truncate(size int64) error {
-	if err := fault("truncate", f.Name()); err != nil {
-		return err
-	}
-	return f.File.Truncate(size)
+	return attempt("truncate", f.Name(), func() error { return f.File.Truncate(size) })
 }
 
 // Close closes the file, even if it returns an error. Fault makes it fail only if the file was
@@ -218,8 +208,5 @@ func (f *Opened) Close() error {
 
 // Sync flushes the file to disk.
 func (f *Opened) Sync() error {
-	if err := fault("sync", f.Name()); err != nil {
-		return err
-	}
-	return f.File.Sync()
+	return attempt("sync", f.Name(), func() error { return f.File.Sync() })
 }

@@ -1,7 +1,11 @@
 package expect
 
 import (
+	"os"
 	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -22,4 +26,16 @@ func AllocationsAtMost(t testing.TB, bytes int, f func()) {
 		}
 	}
 	t.Fatalf("allocated %d bytes, want at most %d", allocated, bytes)
+}
+
+// Resident returns the memory of the process in bytes, after Go has given back what it does not use. It
+// skips the test on a system without /proc.
+func Resident(t testing.TB) int {
+	t.Helper()
+	debug.FreeOSMemory()
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skip("no /proc: ", err)
+	}
+	return Must(strconv.Atoi(strings.Fields(string(text))[1])) * os.Getpagesize()
 }

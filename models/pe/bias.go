@@ -112,14 +112,6 @@ func places(s *torchpe.Scope, like torchpe.Tensor, index []int) torchpe.Tensor {
 	return numbers(s, like, values, len(index), 1)
 }
 
-// optional returns a parameter as a tensor of s, or the zero Tensor for nil.
-func optional(s *torchpe.Scope, p *torchpe.Param) torchpe.Tensor {
-	if p == nil {
-		return torchpe.Tensor{}
-	}
-	return p.In(s)
-}
-
 // oneIf returns 1 for true and 0 for false.
 func oneIf(is bool) float64 {
 	if is {

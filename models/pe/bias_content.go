@@ -367,7 +367,7 @@ func newGrapeA(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		omega := omegas.In(s).Softplus().Reshape(c.Members, c.Layers, c.Heads, 1, 1)
 		vectors := func(p *torchpe.Param) torchpe.Tensor {
 			if p == nil || !ofUnit {
-				return optional(s, p)
+				return p.OrNone(s)
 			}
 			return unit(p.In(s))
 		}

@@ -82,8 +82,8 @@ func newTUPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 			x = torchpe.AddLayerNorm(x, torchpe.Tensor{},
 				torchpe.Norm{Gain: gain.In(s), Bias: shift.In(s), Eps: 1e-5})
 		}
-		q := splitRows(torchpe.Linear(x, query.w.In(s), optional(s, query.b)), c.Heads) // [E,H,R,Dh]
-		k := splitRows(torchpe.Linear(x, key.w.In(s), optional(s, key.b)), c.Heads)
+		q := splitRows(torchpe.Linear(x, query.w.In(s), query.b.OrNone(s)), c.Heads) // [E,H,R,Dh]
+		k := splitRows(torchpe.Linear(x, key.w.In(s), key.b.OrNone(s)), c.Heads)
 		scores := q.MatMul(k.Transpose(2, 3)).MulScalar(scale)
 		if class {
 			scores = untied(s, scores, p)

@@ -56,26 +56,6 @@ func TestParametersOfTISATable2(t *testing.T) {
 	}
 }
 
-// Table 1 of the same paper, in its order: inductive, data-driven, parameter efficient, translation
-// invariant, parallelizable, interpretable.
-func TestCriteriaOfTISATable1(t *testing.T) {
-	for name, want := range map[string]string{
-		"1d-fixed": "101010", "learn": "010010", "relative": "011100", "t5": "011111",
-		"floater": "111000", "synthesizer": "011010", "tupe": "010010",
-		"rope": "101110", "tisa": "111111",
-	} {
-		scheme := expect.Must(pe.Find(name))
-		c, got := scheme.About().Criteria, ""
-		for _, is := range []bool{c.Inductive, c.DataDriven, c.ParameterEfficient,
-			c.TranslationInvariant, c.Parallelizable, c.Interpretable} {
-			got += map[bool]string{true: "1", false: "0"}[is]
-		}
-		if got != want || !c.Printed {
-			t.Errorf("%s: %s, printed %v, want %s as printed", name, got, c.Printed, want)
-		}
-	}
-}
-
 func TestEntries(t *testing.T) {
 	all := expect.Must(Entries(DefaultSetting()))
 	if len(all) != len(pe.Names()) {
@@ -341,27 +321,6 @@ func wavy(seed float64, shape ...int) array.Array {
 		a.Data = append(a.Data, math.Sin(seed+1.3*float64(k*k)))
 	}
 	return a
-}
-
-// Baevski et al. 2020: x + GELU(conv(x) + b), here with a gain of 0, so that the convolution is 0.
-func TestConvolvedEmbeddings(t *testing.T) {
-	const n, d, k = 5, 4, 3
-	i := instance(t, "conv-pos", Setting{Size: pe.Size{Tokens: n, DModel: d, Heads: 1, Layers: 2},
-		Given: pe.Options{"conv-kernel": "3", "conv-groups": "1"}})
-	x, v, gain, bias := wavy(1, n, d), wavy(2, d, d, k), wavy(3, k), wavy(4, d)
-	clear(gain.Data)
-	v.Name, gain.Name, bias.Name = "v", "gain", "bias"
-	expect.NoError(t, i.Set([]array.Array{v, gain, bias}, 0))
-	got, kind, err := i.Values(Want{X: x})
-	if err != nil || kind != kindInput || !slices.Equal(got.Shape, []int{n, d}) {
-		t.Fatal(kind, got.Shape, err)
-	}
-	for at, value := range got.Data {
-		b := bias.Data[at%d]
-		if want := x.Data[at] + b*0.5*(1+math.Erf(b/math.Sqrt2)); math.Abs(value-want) > 1e-13 {
-			t.Errorf("token %d, dimension %d: %v, want %v", at/d, at%d, value, want)
-		}
-	}
 }
 
 // Carion et al. 2020: q = W_q (x + P) + b_q, with P the sinusoids of row and column; values carry

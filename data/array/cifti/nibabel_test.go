@@ -2,7 +2,6 @@ package cifti
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"maps"
 	"math"
 	"os"
@@ -14,15 +13,6 @@ import (
 
 	"torchpe/internal/expect"
 )
-
-// jsonNumber is a number of expected.json, where NaN and the infinities are strings.
-type jsonNumber float64
-
-func (n *jsonNumber) UnmarshalJSON(b []byte) error {
-	v, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
-	*n = jsonNumber(v)
-	return err
-}
 
 // jsonAxis is an axis as testdata/make.py describes it.
 type jsonAxis struct {
@@ -56,13 +46,13 @@ type expectations struct {
 	Files map[string]struct {
 		DType string
 		Axes  [2]jsonAxis
-		Data  [][]jsonNumber
+		Data  [][]expect.Number
 	}
 	Parcellations []struct {
 		Series, Labels, Map string
 		Keys                []int
 		Names               []string
-		Values              [][]jsonNumber
+		Values              [][]expect.Number
 		Grayordinates       []int
 	}
 }
@@ -70,10 +60,7 @@ type expectations struct {
 // expected reads testdata/expected.json, which testdata/make.py writes with nibabel and numpy.
 func expected(t *testing.T) expectations {
 	t.Helper()
-	b := expect.Must(os.ReadFile(filepath.Join("testdata", "expected.json")))
-	var e expectations
-	expect.NoError(t, json.Unmarshal(b, &e))
-	return e
+	return expect.JSON[expectations](t, "testdata/expected.json")
 }
 
 // load reads a file of testdata.
@@ -117,7 +104,7 @@ func TestNibabelFiles(t *testing.T) {
 
 // sameRows compares numbers with rows of numbers, relative to 1 or to the number where it is
 // larger.
-func sameRows(t *testing.T, got []float64, rows [][]jsonNumber, tolerance float64) {
+func sameRows(t *testing.T, got []float64, rows [][]expect.Number, tolerance float64) {
 	t.Helper()
 	for i, row := range rows {
 		for j, w := range row {

@@ -50,10 +50,6 @@ func number(t *testing.T, v any) float64 {
 	return 0
 }
 
-func same(a, b float64) bool {
-	return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
-}
-
 // Every dataset that h5py reads as numbers is read with the same shape and the same bits, also in a
 // file of HDF5 1.8's format (layouts-v108.h5). In the newest format several chunks have an index that
 // is refused; what is contiguous, compact or one chunk is read.
@@ -80,7 +76,7 @@ func TestAgreesWithH5py(t *testing.T) {
 					continue
 				}
 				for i := range re.Data {
-					if !same(re.Data[i], number(t, want.Values[2*i])) {
+					if !expect.Same(re.Data[i], number(t, want.Values[2*i])) {
 						t.Errorf("%s %s[%d] = %v, h5py reads %v", file, name, i, re.Data[i],
 							want.Values[2*i:2*i+2])
 					}
@@ -107,7 +103,7 @@ func TestAgreesWithH5py(t *testing.T) {
 				continue
 			}
 			for i, v := range a.Data {
-				if w := number(t, want.Values[i]); !same(v, w) {
+				if w := number(t, want.Values[i]); !expect.Same(v, w) {
 					t.Errorf("%s %s[%d] = %v, h5py reads %v", file, name, i, v, w)
 					break
 				}
@@ -230,7 +226,7 @@ func TestNetCDFConventions(t *testing.T) {
 			// Of another type, several, one that no float64 is, and a sign that is no other.
 			"double": {1, nan, 3}, "several": {0, nan, 2, 3, nan, 5}, "rounded": {0, 1, 2}, "as_is": {-1, 2}} {
 			a, err := Read(filepath.Join("testdata", file), name)
-			if err != nil || !slices.EqualFunc(a.Data, want, same) {
+			if err != nil || !slices.EqualFunc(a.Data, want, expect.Same) {
 				t.Errorf("%s %s: %v, %v, want %v", file, name, a.Data, err, want)
 			}
 		}
@@ -266,7 +262,7 @@ func TestUnreadableFeaturesAreNamed(t *testing.T) {
 	expect.Error(t, expect.ErrorOf(ReadRealParts("testdata/types-old.h5", "types/text")), "S7")
 	re, err := ReadRealParts("testdata/types-old.h5", "types/f8")
 	if want, wantErr := Read("testdata/types-old.h5", "types/f8"); err != nil || wantErr != nil ||
-		!slices.EqualFunc(re.Data, want.Data, same) {
+		!slices.EqualFunc(re.Data, want.Data, expect.Same) {
 		t.Errorf("the real parts of real numbers: %v, %v, want %v", re.Data, err, want.Data)
 	}
 }

@@ -3,12 +3,10 @@ package mat
 import (
 	"encoding/json"
 	"errors"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -16,21 +14,12 @@ import (
 	"torchpe/internal/expect"
 )
 
-// jsonNumber is a number of expected.json, where NaN and the infinities are strings.
-type jsonNumber float64
-
-func (n *jsonNumber) UnmarshalJSON(b []byte) error {
-	v, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
-	*n = jsonNumber(v)
-	return err
-}
-
 // variableOf holds what scipy.io.loadmat and whosmat give for a variable, see testdata/make.py.
 type variableOf struct {
 	Name   string
 	Shape  []int
 	Class  string
-	Values []jsonNumber // nil where it is not one of real numbers
+	Values []expect.Number // nil where it is not one of real numbers
 }
 
 // contents holds what scipy reads of a file.
@@ -42,22 +31,14 @@ type contents struct {
 
 func expectations(t testing.TB) map[string]contents {
 	t.Helper()
-	b := expect.Must(os.ReadFile("testdata/expected.json"))
-	var all map[string]contents
-	expect.NoError(t, json.Unmarshal(b, &all))
-	return all
-}
-
-// same reports whether two numbers have the same bits or are both NaN.
-func same(a, b float64) bool {
-	return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)
+	return expect.JSON[map[string]contents](t, "testdata/expected.json")
 }
 
 // equal reports whether two lists of arrays are the same.
 func equal(a, b []array.Array) bool {
 	return slices.EqualFunc(a, b, func(a, b array.Array) bool {
 		return a.Name == b.Name && slices.Equal(a.Shape, b.Shape) &&
-			slices.EqualFunc(a.Data, b.Data, same)
+			slices.EqualFunc(a.Data, b.Data, expect.Same)
 	})
 }
 
@@ -69,7 +50,7 @@ func compare(t *testing.T, a array.Array, name string, want variableOf) {
 		t.Fatalf("got %q of shape %v, scipy has %q of %v", a.Name, a.Shape, name, want.Shape)
 	}
 	for i, v := range want.Values {
-		if !same(a.Data[i], float64(v)) {
+		if !expect.Same(a.Data[i], float64(v)) {
 			t.Errorf("%q: element %d is %v, scipy has %v", a.Name, i, a.Data[i], float64(v))
 		}
 	}

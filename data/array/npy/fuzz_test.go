@@ -22,7 +22,7 @@ type member0 struct {
 func equal(a, b []member0) bool {
 	return slices.EqualFunc(a, b, func(a, b member0) bool {
 		return a.name == b.name && slices.Equal(a.shape, b.shape) &&
-			slices.EqualFunc(a.data, b.data, same)
+			slices.EqualFunc(a.data, b.data, expect.Same)
 	})
 }
 
@@ -64,7 +64,7 @@ func FuzzRead(f *testing.F) {
 		var b bytes.Buffer
 		expect.NoError(t, Write(&b, a, Float64))
 		back := expect.Must(tryRead(bytes.NewReader(b.Bytes()), int64(b.Len())))
-		if !slices.Equal(a.Shape, back.Shape) || !slices.EqualFunc(a.Data, back.Data, same) {
+		if !slices.Equal(a.Shape, back.Shape) || !slices.EqualFunc(a.Data, back.Data, expect.Same) {
 			t.Fatalf("changed from %v to %v", a, back)
 		}
 	})

@@ -3,13 +3,11 @@ package npy
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -17,35 +15,18 @@ import (
 	"torchpe/internal/expect"
 )
 
-// jsonNumber is a number of expected.json, where NaN and the infinities are strings.
-type jsonNumber float64
-
-func (n *jsonNumber) UnmarshalJSON(b []byte) error {
-	v, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
-	*n = jsonNumber(v)
-	return err
-}
-
 // expectation holds what numpy.load gives for a file or a member, see testdata/make.py.
 type expectation struct {
 	Name    string
 	Shape   []int
 	DType   string
-	Values  []jsonNumber
+	Values  []expect.Number
 	Members []expectation
 }
 
 func expectations(t testing.TB) map[string]expectation {
 	t.Helper()
-	b := expect.Must(os.ReadFile("testdata/expected.json"))
-	var all map[string]expectation
-	expect.NoError(t, json.Unmarshal(b, &all))
-	return all
-}
-
-// same reports whether two numbers have the same bits or are both NaN.
-func same(a, b float64) bool {
-	return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)
+	return expect.JSON[map[string]expectation](t, "testdata/expected.json")
 }
 
 // compare holds an array against numpy's.
@@ -57,7 +38,7 @@ func compare(t *testing.T, a array.Array, want expectation) {
 		t.Fatalf("got %q of shape %v, numpy has %q of %v", a.Name, a.Shape, want.Name, want.Shape)
 	}
 	for i, v := range want.Values {
-		if !same(a.Data[i], float64(v)) {
+		if !expect.Same(a.Data[i], float64(v)) {
 			t.Errorf("%q: element %d is %v, numpy has %v", a.Name, i, a.Data[i], float64(v))
 		}
 	}
@@ -167,7 +148,7 @@ func TestHalf(t *testing.T) {
 			want = math.NaN()
 		}
 		b := binary.LittleEndian.AppendUint16(nil, uint16(bits))
-		if got := array.Float(2).Float64(b, binary.LittleEndian); !same(got, want) {
+		if got := array.Float(2).Float64(b, binary.LittleEndian); !expect.Same(got, want) {
 			t.Errorf("%#x is %v, want %v", bits, got, want)
 		}
 	}
@@ -238,7 +219,7 @@ print(a.dtype.str, a.shape, a.ravel().tolist(), open("a.npy", "rb").read().index
 	back := expect.Must(readArchive(filepath.Join(dir, "a.npz")))
 	for i, a := range back {
 		if a.Name != as[i].Name || !slices.Equal(a.Shape, as[i].Shape) ||
-			!slices.EqualFunc(a.Data, as[i].Data, same) {
+			!slices.EqualFunc(a.Data, as[i].Data, expect.Same) {
 			t.Errorf("read back %v, want %v", a, as[i])
 		}
 	}

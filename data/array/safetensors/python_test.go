@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -134,10 +133,7 @@ func TestPythonWrites(t *testing.T) {
 		b, _ := f.Tensor(reference)
 		got := expect.Must(a.Float64s())
 		want := expect.Must(b.Float64s())
-		same := slices.EqualFunc(got, want, func(x, y float64) bool {
-			return math.Float64bits(x) == math.Float64bits(y) || math.IsNaN(x) && math.IsNaN(y)
-		})
-		if !same || len(want) == 0 {
+		if !slices.EqualFunc(got, want, expect.Same) || len(want) == 0 {
 			t.Errorf("%s (%s): differs from numpy's conversion", name, a.DType)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"reflect"
 
 	"torchpe/data/array"
 )
@@ -59,37 +60,17 @@ type Element interface {
 	float64 | float32 | int64 | int32 | int16 | int8 | uint64 | uint32 | uint16 | uint8 | bool
 }
 
-// dtypeOf returns the dtype whose elements are T.
-func dtypeOf[T Element]() DType {
-	switch any(*new(T)).(type) {
-	case float64:
-		return F64
-	case float32:
-		return F32
-	case int64:
-		return I64
-	case int32:
-		return I32
-	case int16:
-		return I16
-	case int8:
-		return I8
-	case uint64:
-		return U64
-	case uint32:
-		return U32
-	case uint16:
-		return U16
-	case uint8:
-		return U8
-	}
-	return BOOL
+// dtypes holds the dtype of the elements of each kind.
+var dtypes = map[reflect.Kind]DType{
+	reflect.Float64: F64, reflect.Float32: F32, reflect.Bool: BOOL,
+	reflect.Int64: I64, reflect.Int32: I32, reflect.Int16: I16, reflect.Int8: I8,
+	reflect.Uint64: U64, reflect.Uint32: U32, reflect.Uint16: U16, reflect.Uint8: U8,
 }
 
 // New returns a tensor with a copy of values. It fails when the shape does not hold len(values)
 // elements.
 func New[T Element](name string, shape []int, values []T) (Tensor, error) {
-	t := Tensor{Name: name, DType: dtypeOf[T](), Shape: append([]int{}, shape...)}
+	t := Tensor{Name: name, DType: dtypes[reflect.TypeFor[T]().Kind()], Shape: append([]int{}, shape...)}
 	n, err := count(t.Shape, t.DType.Size())
 	if err != nil {
 		return Tensor{}, fmt.Errorf("tensor %q: %w", name, err)

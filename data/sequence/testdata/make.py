@@ -50,14 +50,14 @@ def two_numbers(s, sign):
 
 def addition(s):
     if len(s) < 3:
-        return padded(low_first(int(s[::-1], 2)), len(s) + 1) if "+" not in s else None
+        return padded(low_first(int(s[::-1], 2)), len(s) + 1) if "0" in s and "+" not in s else None
     numbers = two_numbers(s, "+")
     return numbers and padded(low_first(sum(numbers)), len(s) + 1)
 
 
 def multiplication(s):
     if len(s) < 3:
-        return padded("0" * (len(s) - 1), len(s)) if "*" not in s else None
+        return padded("0" * (len(s) - 1), len(s)) if "0" in s and "*" not in s else None
     numbers = two_numbers(s, "*")
     return numbers and padded(low_first(numbers[0] * numbers[1]), len(s))
 
