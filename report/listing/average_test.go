@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"torchpe/internal/expect"
+	"torchpe/internal/wording"
 	"torchpe/report/cohort"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/internal/viewer"
@@ -48,6 +49,22 @@ func ensemble(t *testing.T, dir, settings string, all ...member) {
 		expect.NoError(t, r.Append(rec))
 	}
 	expect.NoError(t, r.SaveResult(result))
+}
+
+// With --until, models of another --log-every have another row, and a column tells them apart.
+func TestAverageOfCriteria(t *testing.T) {
+	for settings, want := range map[string]string{`"epochs":9`: "1 row", `"until":"train=0.99"`: "2 rows log_every"} {
+		dir := t.TempDir()
+		for i, every := range []string{"1", "20"} {
+			ensemble(t, filepath.Join(dir, every), `,"log_every":`+every+`,`+settings, member{.2, 1e-4, i, .2, ""})
+		}
+		columns, all := rows(t, read(dir).Average())
+		got := wording.Count(len(all), "row")
+		if slices.Contains(columns, "log_every") {
+			got += " log_every"
+		}
+		expect.Equal(t, settings, got, want)
+	}
 }
 
 // A mean is over the seeds of one configuration: members of other σ or learning rates, other states
