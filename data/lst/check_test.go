@@ -84,16 +84,11 @@ func TestCheckFindsDefects(t *testing.T) {
 			got := counts{r.Puzzles, r.Valid, r.ConditionAgrees, r.AnswerAgrees, r.Duplicates,
 				r.IsomorphicToValidation,
 				r.UniqueCompletion.Training}
-			if want := (counts{3, c.valid, c.condition, c.answer, c.duplicates, c.iso,
-				c.unique}); got != want {
-				t.Errorf("%+v, want %+v", got, want)
-			}
-			if fewer := c.name == "two lines"; (r.TwoLines != SetCounts{}) != fewer {
-				t.Errorf("%+v puzzles of two lines", r.TwoLines)
-			}
-			if err := r.Err(); (err != nil) != c.fatal {
-				t.Errorf("error %v, want one: %v", err, c.fatal)
-			}
+			expect.Equal(t, "counts", got,
+				counts{3, c.valid, c.condition, c.answer, c.duplicates, c.iso, c.unique})
+			expect.Equal(t, fmt.Sprintf("of %+v: puzzles of two lines", r.TwoLines), r.TwoLines != SetCounts{},
+				c.name == "two lines")
+			expect.Equal(t, fmt.Sprintf("there is an error (%v)", r.Err()), r.Err() != nil, c.fatal)
 			if text := strings.Join(r.Problems, "\n"); (text == "") != (c.problem == "") ||
 				!strings.Contains(text, c.problem) {
 				t.Errorf("problems %q, want %q", text, c.problem)

@@ -3,6 +3,7 @@ package lst
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -57,10 +58,7 @@ func TestReadAccepts(t *testing.T) {
 		{"space around fields", "condition, puzzles, solutions\nBinary, 1532000000000000, 4\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ps, err := readText(t, c.text)
-			if err != nil || !slices.Equal(ps, []Puzzle{linePuzzle}) {
-				t.Errorf("%v, %v, want %v", ps, err, linePuzzle)
-			}
+			expect.Equal(t, "puzzles", expect.Must(readText(t, c.text)), []Puzzle{linePuzzle})
 		})
 	}
 }
@@ -174,8 +172,6 @@ func TestWriteFiles(t *testing.T) {
 	for path, want := range map[string][]Puzzle{a: {linePuzzle}, b: {other, linePuzzle}} {
 		expect.Equal(t, path, expect.Must(ReadFile(path)), want)
 	}
-	left, err := os.ReadDir(dir)
-	if err != nil || len(left) != 2 {
-		t.Errorf("%v, %v, want the two files only", left, err)
-	}
+	left := expect.Must(os.ReadDir(dir))
+	expect.Equal(t, fmt.Sprintf("%v: files", left), len(left), 2)
 }

@@ -27,9 +27,7 @@ func checkPaperSizes(t *testing.T, d Dataset) {
 		ps   []Puzzle
 		want int // per condition
 	}{{"Train", d.Train, 2700}, {"IID", d.IID, 300}, {"Validation", d.Validation, 36}} {
-		if got := perCondition(c.ps); got != [3]int{c.want, c.want, c.want} {
-			t.Errorf("%s has %v puzzles per condition, want %d each", c.name, got, c.want)
-		}
+		expect.Equal(t, c.name+": puzzles per condition", perCondition(c.ps), [3]int{c.want, c.want, c.want})
 	}
 }
 

@@ -136,9 +136,7 @@ func TestGenerateDefault(t *testing.T) {
 	// puzzle_data_original.csv.
 	for label, want := range map[string]float64{"Binary": 303. / 36, "Ternary": 282. / 36,
 		"Quaternary": 228. / 36} {
-		if got := r.PerCondition[label].Validation.GivensMean; math.Abs(got-want) > 1e-12 {
-			t.Errorf("%s validation: %v givens, want %v", label, got, want)
-		}
+		expect.Near(t, label+" validation: givens", r.PerCondition[label].Validation.GivensMean, want, 1e-12)
 	}
 }
 
@@ -215,9 +213,7 @@ func TestGeneratorTables(t *testing.T) {
 	// Pascal's triangle, row 15.
 	for n, want := range []int{1, 15, 105, 455, 1365, 3003, 5005, 6435, 6435, 5005, 3003, 1365, 455,
 		105, 15, 1} {
-		if len(g.masks[n]) != want {
-			t.Errorf("%d sets of %d of 15 cells, want %d", len(g.masks[n]), n, want)
-		}
+		expect.Equal(t, fmt.Sprintf("sets of %d of 15 cells", n), len(g.masks[n]), want)
 	}
 }
 

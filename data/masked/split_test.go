@@ -22,9 +22,7 @@ func checkSplit(t *testing.T, s Split, n int) {
 			t.Fatalf("place %d of both lists is frame %d", i, f)
 		}
 	}
-	if len(all) != n {
-		t.Fatalf("%d frames in both lists, want %d", len(all), n)
-	}
+	expect.Equal(t, "frames in both lists", len(all), n)
 }
 
 // subjects returns the group of each frame: groups numbered 100, 110 and so on, in turns and

@@ -146,10 +146,8 @@ func TestOtherNumbersOfTokens(t *testing.T) {
 	} {
 		expect.Equal(t, fmt.Sprintf("%+v", o), expect.Must(Load([]string{fixture("one.h5")}, o)).Tokens, 7)
 	}
-	if s, err := Load([]string{fixture("sub-01.ptseries.nii")},
-		Options{Tokens: []int{360, frames}}); err != nil || s.Tokens != tokens {
-		t.Errorf("names tell the axis: %+v, %v", s, err)
-	}
+	expect.Equal(t, "tokens, where names tell the axis", expect.Must(Load([]string{fixture("sub-01.ptseries.nii")},
+		Options{Tokens: []int{360, frames}})).Tokens, tokens)
 }
 
 // Tokens in another order are matched by name, and the set says so.
@@ -291,10 +289,7 @@ func TestNamesOfFramesAreNoted(t *testing.T) {
 	if err != nil || s.Tokens != 2 || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], `"when"`) {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	i, err := Inspect(file, Options{})
-	if err != nil || !slices.Equal(i.Notes, s.Notes) {
-		t.Errorf("%+v, %v", i, err)
-	}
+	expect.Equal(t, "notes", expect.Must(Inspect(file, Options{})).Notes, s.Notes)
 	unnamed := expect.File(t, "b.csv", ",x,y\nt1,1,2\nt2,3,5\nt3,4,1\n")
 	if s, err = Load([]string{unnamed}, Options{}); err != nil || len(s.Notes) != 1 ||
 		!strings.Contains(s.Notes[0], "first column of "+unnamed+" holds") {

@@ -123,9 +123,8 @@ func TestNoteOnNumberedFolders(t *testing.T) {
 				count++
 			}
 		}
-		if err != nil || count != want {
-			t.Errorf("%s: %q, %v", files, notes, err)
-		}
+		expect.Equal(t, files, err, nil)
+		expect.Equal(t, fmt.Sprintf("%s: of %q", files, notes), count, want)
 	}
 }
 
@@ -136,10 +135,8 @@ func TestSubjectsOfHCPLayout(t *testing.T) {
 		for _, run := range []string{"rfMRI_REST1_LR", "rfMRI_REST1_RL"} {
 			folder := filepath.Join(dir, subject, "MNINonLinear", "Results", run)
 			expect.NoError(t, os.MkdirAll(folder, 0o777))
-			if err := os.WriteFile(filepath.Join(folder, run+"_Atlas.csv"), []byte("a,b\n1,2\n3,5\n"),
-				0o666); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t,
+				os.WriteFile(filepath.Join(folder, run+"_Atlas.csv"), []byte("a,b\n1,2\n3,5\n"), 0o666))
 		}
 	}
 	d, err := Source{Data: []string{dir}}.Read(nil, true)

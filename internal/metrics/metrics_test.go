@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -31,17 +32,13 @@ func TestScoresAgainstScipy(t *testing.T) {
 			x := Table{c.N, c.D, c.Table}
 			got := x.Distances(kind)
 			for j, want := range c.Distances[name] {
-				if !(math.Abs(got[j]-want) <= 1e-12) {
-					t.Errorf("case %d: %s distance %d is %g, scipy has %g", i, name, j, got[j], want)
-				}
+				expect.Near(t, fmt.Sprintf("case %d: %s distance %d", i, name, j), got[j], want, 1e-12)
 			}
 			score := expect.Must(x.Score(kind, c.Modules))
-			if want := c.Modularity[name]; !(math.Abs(score.Modularity-want) <= 1e-12) {
-				t.Errorf("case %d: modularity by %s is %g, numpy has %g", i, name, score.Modularity, want)
-			}
-			if want := c.Clustering[name]; !(math.Abs(score.Clustering-want) <= 1e-12) {
-				t.Errorf("case %d: clustering by %s is %g, numpy has %g", i, name, score.Clustering, want)
-			}
+			expect.Near(t, fmt.Sprintf("case %d: modularity by %s", i, name), score.Modularity, c.Modularity[name],
+				1e-12)
+			expect.Near(t, fmt.Sprintf("case %d: clustering by %s", i, name), score.Clustering, c.Clustering[name],
+				1e-12)
 		}
 	}
 }
