@@ -131,9 +131,7 @@ func TestTooManyLines(t *testing.T) {
 	for i := range 30 {
 		l.Series = append(l.Series, flat(fmt.Sprint("scheme-", i), 0.5, 1))
 	}
-	if strings.Count(svgOf(alone(l, ColumnWidth, 3)), ">scheme-") != 30 {
-		t.Error("not all of 30 lines are named")
-	}
+	expect.Equal(t, "lines that are named", strings.Count(svgOf(alone(l, ColumnWidth, 3)), ">scheme-"), 30)
 	expect.Error(t, expect.ErrorOf(Compose(alone(l, ColumnWidth, 1))), "labels of 30 lines do not fit")
 }
 

@@ -92,9 +92,7 @@ func TestPageText(t *testing.T) {
 
 func TestLetters(t *testing.T) {
 	for k, want := range map[int]string{0: "A", 25: "Z", 26: "AA", 27: "AB", 52: "BA"} {
-		if got := Letter(k); got != want {
-			t.Errorf("panel %d is %s, want %s", k, got, want)
-		}
+		expect.Equal(t, fmt.Sprint("panel ", k), Letter(k), want)
 	}
 	svg := svgOf(alone(examplePuzzle, 2, 1.5))
 	if strings.Contains(svg, ">A<") {

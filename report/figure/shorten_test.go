@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"pgregory.net/rapid"
+
+	"torchpe/internal/expect"
 )
 
 // atlas returns names of the kind of Schaefer's parcels, three a network and hemisphere, with their
@@ -110,16 +112,12 @@ func TestStripCounts(t *testing.T) {
 	for n, want := range map[int]string{8: "0 1 2 3 4 5 6 7", 16: "0 2 4 6 8 10 12 14",
 		360: "0 50 100 150 200 250 300 350"} {
 		m := newMeasure()
-		if _, err := (Strip{Groups: make([]int, n)}).draw(draw.NewCanvas(m, 200, 40)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, expect.ErrorOf((Strip{Groups: make([]int, n)}).draw(draw.NewCanvas(m, 200, 40))))
 		var got []string
 		for _, text := range m.texts {
 			got = append(got, text.text)
 		}
-		if s := strings.Join(got, " "); s != want {
-			t.Errorf("%d tokens: %s, want %s", n, s, want)
-		}
+		expect.Equal(t, fmt.Sprintf("%d tokens", n), strings.Join(got, " "), want)
 	}
 }
 

@@ -1,8 +1,11 @@
 package figure
 
 import (
+	"fmt"
 	"math"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 func TestReduce(t *testing.T) {
@@ -30,9 +33,7 @@ func TestReduce(t *testing.T) {
 	}
 	for n, each := range map[int]int{1: 0, 2: 2, 3: 0} { // too few for an SD: the members are drawn
 		s := summarize(LineSeries{X: []float64{0}, Values: [][]float64{{0}, {2}, {1}}[:n]}, BandSD)
-		if len(s.each) != each {
-			t.Errorf("of %d members %d are drawn, want %d", n, len(s.each), each)
-		}
+		expect.Equal(t, fmt.Sprintf("of %d members are drawn", n), len(s.each), each)
 	}
 	if p := reduce(1, nil, BandSD); !math.IsNaN(p.mean) || !math.IsNaN(p.lo) || !math.IsNaN(p.hi) {
 		t.Errorf("without values: %v, want NaN throughout", p)

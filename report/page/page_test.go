@@ -136,9 +136,7 @@ func TestLinks(t *testing.T) {
 		`\\host\x.pdf`:          "%5C%5Chost%5Cx.pdf",
 		"java\nscript":          "java%0Ascript",
 	} {
-		if got := href(path); got != want {
-			t.Errorf("the URL of %q is %q, want %q", path, got, want)
-		}
+		expect.Equal(t, fmt.Sprintf("the URL of %q", path), href(path), want)
 	}
 }
 
@@ -150,9 +148,7 @@ func TestFaults(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		expect.Error(t, (Page{Sections: sections}).write(&b), want)
-		if b.Len() != 0 {
-			t.Errorf("%s: wrote %d bytes before the error", want, b.Len())
-		}
+		expect.Equal(t, fmt.Sprintf("%s: bytes written before the error", want), b.Len(), 0)
 	}
 }
 

@@ -12,10 +12,8 @@ import (
 func write(t *testing.T, html string) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "a page #1.html")
-	if err := os.WriteFile(file, []byte("<!doctype html><meta charset=utf-8><title>σ</title>"+html),
-		0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t,
+		os.WriteFile(file, []byte("<!doctype html><meta charset=utf-8><title>σ</title>"+html), 0o666))
 	return file
 }
 
