@@ -61,9 +61,7 @@ func TestDo(t *testing.T) {
 	live(t, "after a failure inside", before, 2)
 	func() {
 		defer func() {
-			if recover() != "other" {
-				t.Error("another panic does not go through")
-			}
+			expect.Equal(t, "another panic", recover(), "other")
 		}()
 		s.Do(func(c *Scope) Tensor { x.In(c).Exp(); panic("other") })
 	}()
@@ -107,9 +105,7 @@ func TestUnrelatedScopes(t *testing.T) {
 		Full(left, 1, Float64, CPU, 2, 2), Full(right, 1, Float64, CPU, 2, 2)
 	for _, pair := range [][2]Tensor{{a, b}, {b, a}, {l, r}, {r, l}, {l, b}} {
 		e := failing(t, "Add", func() { pair[0].Add(pair[1]) })
-		if !strings.Contains(e.Msg, "scopes") {
-			t.Errorf("the error says %q", e.Msg)
-		}
+		expect.Contains(t, e.Msg, "scopes")
 		failing(t, "Stack", func() { Stack(0, a, pair[0], pair[1]) })
 		failing(t, "Linear", func() { Linear(pair[0], pair[1].Unsqueeze(0), Tensor{}) })
 		failing(t, "In", func() { a.In(other) })
@@ -227,9 +223,7 @@ func TestGradMode(t *testing.T) {
 // and cause.
 func TestCatch(t *testing.T) {
 	s := kept(t, NewScope())
-	if err := Catch(func() {}); err != nil {
-		t.Errorf("nothing failed, but %v", err)
-	}
+	expect.NoError(t, Catch(func() {}))
 	err := Catch(func() { Zeros(s, Float32, CPU, 2, 3).MatMul(Zeros(s, Float32, CPU, 4, 5)) })
 	var e *Error
 	if !errors.As(err, &e) || !strings.Contains(err.Error(), "MatMul") ||
@@ -238,9 +232,7 @@ func TestCatch(t *testing.T) {
 		t.Errorf("the error says %v", err)
 	}
 	defer func() {
-		if recover() != "other" {
-			t.Error("another panic is caught")
-		}
+		expect.Equal(t, "another panic", recover(), "other")
 	}()
 	Catch(func() { panic("other") })
 }

@@ -240,8 +240,5 @@ func TestAppendBesideCheckpoint(t *testing.T) {
 		}
 		expect.NoError(t, s.checkState(c))
 	}
-	records, err := ReadMetrics[Record](r.Reader)
-	if err != nil || len(records) != 2*step {
-		t.Errorf("%d records, want %d: %v", len(records), 2*step, err)
-	}
+	expect.Equal(t, "records", len(expect.Must(ReadMetrics[Record](r.Reader))), 2*step)
 }

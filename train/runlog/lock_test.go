@@ -224,9 +224,7 @@ func TestClaim(t *testing.T) {
 	expect.NoError(t, expect.Must(Create(dir, []byte(`{"task":"lst"}`), Environment{}, Options{})).Close())
 	expect.ErrorIs(t, expect.ErrorOf(Claim(dir, Options{})), ErrExists)
 	expect.NoError(t, expect.Must(Claim(dir, Options{Force: true})).Close())
-	if r, err := Open(dir); err != nil || string(r.Config().JSON) != `{"task":"lst"}` {
-		t.Errorf("a claim with Force removed the run: %v", err)
-	}
+	expect.Equal(t, "after a claim with Force", string(expect.Must(Open(dir)).Config().JSON), `{"task":"lst"}`)
 }
 
 // A run in a folder of runs, of sweeps or of other people's files.

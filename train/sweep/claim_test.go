@@ -113,13 +113,9 @@ func TestOtherHosts(t *testing.T) {
 	}
 	c = expect.Must(s.ClaimTask(0, true))
 	c.Release()
-	if state() != StateLost { // it said nothing as it ended
-		t.Error(state())
-	}
-	st, err = s.Status(func(int) bool { return true })
-	if err != nil || st.Counts[StatePending] != 1 {
-		t.Errorf("a scheduler still has it: %+v, %v", st.Counts, err)
-	}
+	expect.Equal(t, "state", state(), StateLost) // it said nothing as it ended
+	expect.Equal(t, "pending, as a scheduler still has it",
+		expect.Must(s.Status(func(int) bool { return true })).Counts[StatePending], 1)
 }
 
 // A lock that is no file is left alone, as are links that lead out of the sweep.

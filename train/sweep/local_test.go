@@ -57,9 +57,7 @@ func TestLocal(t *testing.T) {
 	expect.NoError(t, l.Launch(t.Context(), s))
 	expect.NoError(t, s.clearFailure(1, true))
 	l.Ended = func(task TaskStatus) {
-		if task.Index != 1 {
-			t.Errorf("task %d was touched", task.Index)
-		}
+		expect.Equal(t, "the task that was touched", task.Index, 1)
 	}
 	expect.NoError(t, l.Launch(t.Context(), s))
 	if f := s.Task(1).Failure; f == nil || f.Attempt != 2 {
@@ -98,12 +96,8 @@ func TestNoWorker(t *testing.T) {
 	l := Local{Workers: 2, Command: func(ctx context.Context, _, _ int) *exec.Cmd {
 		return exec.CommandContext(ctx, filepath.Join(s.Dir, "absent"))
 	}}
-	if err := l.Launch(t.Context(), s); err == nil {
-		t.Error("no error")
-	}
-	if st, err := s.Status(nil); err != nil || st.Counts[StatePending] != 3 {
-		t.Errorf("%+v, %v", st.Counts, err)
-	}
+	expect.Refused(t, "launching", l.Launch(t.Context(), s))
+	expect.Equal(t, "pending", expect.Must(s.Status(nil)).Counts[StatePending], 3)
 }
 
 // TestETA: two members took 100 s; one runs at a third of its steps after 20 s, one of two members

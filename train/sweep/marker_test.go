@@ -3,7 +3,6 @@ package sweep
 import (
 	"encoding/json"
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,9 +51,7 @@ func TestRunsGone(t *testing.T) {
 	expect.Contains(t, st.Troubles()[0].Message, "result.json gone or empty: remove "+s.RunDir(name))
 	expect.NoError(t, os.RemoveAll(s.RunDir(name)))
 	launched(t, s)
-	if got := finished(t, s, name); !maps.Equal(got, want) {
-		t.Errorf("%s is %q, was %q", name, got, want)
-	}
+	expect.Equal(t, name, finished(t, s, name), want)
 	expect.Equal(t, "the other task", string(expect.Must(os.ReadFile(s.Log(0)))), "attempt 1\n")
 }
 
@@ -75,9 +72,7 @@ func TestMarkersOfAnotherPlan(t *testing.T) {
 	if task := s.Task(0); task.State != StatePending || !strings.Contains(task.Note, "another plan") {
 		t.Errorf("%+v", task)
 	}
-	if st := launched(t, s); st.Counts[StateDone] != 1 {
-		t.Errorf("%+v", st.Counts)
-	}
+	expect.Equal(t, "done", launched(t, s).Counts[StateDone], 1)
 	put(t, s, taskFile(0, failedFile), `{"task":"0123","reason":"oom","attempt":2}`)
 	expect.NoError(t, os.Remove(filepath.Join(s.Dir, taskFile(0, doneFile))))
 	if task := s.Task(0); task.State != StatePending ||
