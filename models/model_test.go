@@ -120,9 +120,7 @@ func checkMembersTrainAsAlone(t *testing.T, method torchpe.Method, sp petest.Spe
 // TestValidateListsAll: all mistakes of a configuration are in one error, each with its value.
 func TestValidateListsAll(t *testing.T) {
 	good := expect.Must(petest.Spec{Scheme: "learn"}.Config())
-	if err := good.Validate(); err != nil {
-		t.Fatalf("a good configuration: %v", err)
-	}
+	expect.NoError(t, good.Validate())
 	bad := models.Config{
 		Transformer: arch.Transformer{
 			Layers: 0, Heads: 3, DModel: 8, FFMultiple: 0, Dropout: 1,
@@ -189,24 +187,18 @@ func TestTraceByName(t *testing.T) {
 		for _, w := range all["attention/2"].Values[i : i+n] {
 			sum += w
 		}
-		if math.Abs(sum-1) > 1e-12 {
-			t.Fatalf("attention weights add up to %g", sum)
-		}
+		expect.Near(t, "attention weights add up to", sum, 1, 1e-12)
 	}
 	for name := range shapes {
 		if name == "returned" {
 			continue
 		}
 		one := trace(m, false, 0, name, "no such thing")
-		if len(one) != 2 {
-			t.Errorf("asked for %s and got %d intermediates", name, len(one)-1)
-		}
+		expect.Equal(t, "the logits and intermediates, asked for "+name, len(one), 2)
 		petest.Near(t, name+" asked for alone", one[name], all[name], 1e-14)
 	}
 	nope := petest.Spec{Scheme: "nope"}.Model(t)
-	if found := trace(nope, false, 0, "pe/*"); len(found) != 1 {
-		t.Errorf("nope has tables: %d", len(found)-1)
-	}
+	expect.Equal(t, "the logits and tables of nope", len(trace(nope, false, 0, "pe/*")), 1)
 }
 
 // TestReadOut: the logits are the head's linear map of the read-out's token of the last hidden states, also
@@ -302,9 +294,8 @@ func TestDropoutOnlyInTraining(t *testing.T) {
 	}
 	petest.Closed(func(s *torchpe.Scope) {
 		in := draw(m, "trace").Input(s, m)
-		if err := torchpe.Catch(func() { m.Forward(s, in, nil) }); err != nil {
-			t.Errorf("evaluation in a scope without a seed: %v", err)
-		}
+		expect.Equal(t, "evaluation in a scope without a seed", torchpe.Catch(func() { m.Forward(s, in, nil) }),
+			nil)
 		in.Training = true
 		expect.Error(t, torchpe.Catch(func() {
 			m.Forward(s, in, nil)

@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -86,10 +87,8 @@ func TestEncodingSize(t *testing.T) {
 			if of {
 				size += p.PerMember()
 			}
-			if of != (p.Offset() < m.EncodingColumns()) {
-				t.Errorf("%s: %s lies at column %d, the encoding's are %d", scheme, p.Name,
-					p.Offset(), m.EncodingColumns())
-			}
+			expect.Equal(t, fmt.Sprintf("%s: %s at column %d, where the encoding's are %d", scheme, p.Name,
+				p.Offset(), m.EncodingColumns()), of, p.Offset() < m.EncodingColumns())
 		}
 		expect.Equal(t, scheme, size, m.EncodingSize())
 	}

@@ -62,17 +62,12 @@ func TestModelAtErrors(t *testing.T) {
 	small := expect.Must(m.At(pe.Grid(3, 3)))
 	expect.Equal(t, "learn at 9 tokens", logitsOn(small, pe.Grid(3, 3)), logitsOn(m, pe.Grid(3, 3)))
 	small.Close()
-	if after := torchpe.Live(); after != before {
-		t.Errorf("%d tensors are left", after-before)
-	}
+	expect.Equal(t, "tensors after", torchpe.Live(), before)
 	grid := sizeModel(t, "2d-fixed")
 	expect.Error(t, expect.ErrorOf(grid.At(pe.Line(25))), "2d-fixed")
 	stacked := sizeModel(t, "learn+rope-2d")
 	before = torchpe.Live()
-	if _, err := stacked.At(pe.Grid(3, 3)); err == nil {
-		t.Error("learn+rope-2d was built for places that a 3 x 3 grid has elsewhere, and that is no error")
-	}
-	if after := torchpe.Live(); after != before {
-		t.Errorf("%d tensors are left of an error", after-before)
-	}
+	expect.Refused(t, "learn+rope-2d for places that a 3 x 3 grid has elsewhere",
+		expect.ErrorOf(stacked.At(pe.Grid(3, 3))))
+	expect.Equal(t, "tensors after an error", torchpe.Live(), before)
 }

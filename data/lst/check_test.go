@@ -37,9 +37,8 @@ func TestCheckPublished(t *testing.T) {
 				label, s.Puzzles, s.GivensMean, s.GivensMin, s.GivensMax, mean)
 		}
 	}
-	if p := r.PerCondition["Binary"].Training.Probes; p[15] != 43 || p[4] != 357 {
-		t.Errorf("Binary has %d probes at cell 15 and %d at cell 4, want 43 and 357", p[15], p[4])
-	}
+	p := r.PerCondition["Binary"].Training.Probes
+	expect.Equal(t, "probes of Binary at cells 15 and 4", [2]int{p[15], p[4]}, [2]int{43, 357})
 	if err := r.Err(); err != nil || len(r.Problems) != 0 {
 		t.Errorf("%v, %q", err, r.Problems)
 	}

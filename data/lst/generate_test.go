@@ -204,10 +204,8 @@ func TestGeneratorTables(t *testing.T) {
 					t.Fatalf("probe %d answer %d: a square has another answer", probe, answer+1)
 				}
 			}
-			if len(distinct) != 144 || len(list) != 144 {
-				t.Errorf("probe %d answer %d: %d squares, want 144 different ones", probe,
-					answer+1, len(list))
-			}
+			expect.Equal(t, fmt.Sprintf("probe %d answer %d: squares, different and all", probe, answer+1),
+				[2]int{len(distinct), len(list)}, [2]int{144, 144})
 		}
 	}
 	// Pascal's triangle, row 15.

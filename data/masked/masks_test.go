@@ -204,9 +204,7 @@ func TestBernoulliRedraws(t *testing.T) {
 	for i := range samples {
 		counts[countMasked(masks[i*tokens:(i+1)*tokens])]++
 	}
-	if counts[0] != 0 || counts[tokens] != 0 {
-		t.Errorf("%d samples with no token masked, %d with all", counts[0], counts[tokens])
-	}
+	expect.Equal(t, "samples with no token masked and with all", [2]int{counts[0], counts[tokens]}, [2]int{})
 	binomial := distuv.Binomial{N: tokens, P: level}
 	inside, chi, mean := 1-binomial.Prob(0)-binomial.Prob(tokens), 0.0, 0.0
 	for k := 1; k < tokens; k++ {

@@ -207,9 +207,7 @@ func TestCABNP(t *testing.T) {
 		t.Errorf("list of order %q with modules %v; key of %d", list.Order, list.Modules,
 			len(key.Labels))
 	}
-	if !slices.Equal(list.Counts(), []int{360}) || !slices.Equal(key.Counts(), []int{718, 360}) {
-		t.Errorf("laid over %v and %v tokens", list.Counts(), key.Counts())
-	}
+	expect.Equal(t, "tokens to lie over", [][]int{list.Counts(), key.Counts()}, [][]int{{360}, {718, 360}})
 	tokens := Tokens{Count: 360, File: "x.npy"}
 	a := expect.Must(list.Match(tokens))
 	b := expect.Must(key.Match(tokens))

@@ -33,9 +33,7 @@ func TestFiles(t *testing.T) {
 		expect.Error(t, expect.ErrorOf(Files([]string{path}, "")), path)
 	}
 	// As where a folder is gone, or must not be read, by the time that its turn comes.
-	if _, err := inFolder(filepath.Join(dir, "none"), "", false); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(inFolder(filepath.Join(dir, "none"), "", false)), fs.ErrNotExist)
 	link := filepath.Join(t.TempDir(), "link")
 	expect.NoError(t, os.Symlink(dir, link))
 	want2 := []string{filepath.Join(link, "a/1.h5"), filepath.Join(link, "b/2.h5")}

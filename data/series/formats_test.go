@@ -121,9 +121,7 @@ func TestSeveralRunsAndSubjects(t *testing.T) {
 		s.Runs[1].Frames != 4 || s.Runs[2].First != 7 || s.Runs[2].Subject != "01" {
 		t.Errorf("runs %+v", s.Runs)
 	}
-	if s.X[0] != value(4, 0) || s.X[3*tokens+1] != value(0, 1) {
-		t.Errorf("first values %v", s.X[:tokens])
-	}
+	expect.Equal(t, "first values", [2]float32{s.X[0], s.X[3*tokens+1]}, [2]float32{value(4, 0), value(0, 1)})
 	// The slices of a stack are subjects, or runs.
 	for axis, want := range map[Axis]int{SubjectAxis: 2, RunAxis: 1} {
 		s, err := Load([]string{fixture("stack.npy")},
@@ -168,9 +166,7 @@ func TestTokensMatchedByName(t *testing.T) {
 func TestZScore(t *testing.T) {
 	_, err := Load([]string{fixture("100206.h5"), fixture("one.h5")}, Options{Tokens: []int{tokens},
 		Datasets: []string{"*/resid", "restdata"}, ZScore: true})
-	if err == nil || !strings.Contains(err.Error(), `no matrix of numbers named "restdata"`) {
-		t.Fatalf("a dataset that one file lacks: %v", err)
-	}
+	expect.Error(t, err, `no matrix of numbers named "restdata"`)
 	s, err := Load([]string{fixture("100206.h5")}, Options{Tokens: []int{tokens},
 		Datasets: []string{"*/resid"}, ZScore: true})
 	expect.NoError(t, err)

@@ -70,9 +70,7 @@ func TestFailedBodyKeepsOldFile(t *testing.T) {
 		io.WriteString(w, "half")
 		return broken
 	})
-	if !errors.Is(err, broken) || !strings.Contains(err.Error(), path) {
-		t.Errorf("error %v, want %v and the path", err, broken)
-	}
+	expect.ErrorIs(t, err, broken, path)
 	expect.Equal(t, "contents", contents(t, path), "old")
 	onlyFile(t, dir, "f")
 }
@@ -113,9 +111,7 @@ func TestFullDevice(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("no /dev/full here")
 	}
-	if err := atomicfile.Write("/dev/full", text("x")); !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("error %v, want %v", err, syscall.ENOSPC)
-	}
+	expect.ErrorIs(t, atomicfile.Write("/dev/full", text("x")), syscall.ENOSPC)
 }
 
 func TestErrorsNameThePath(t *testing.T) {

@@ -104,9 +104,7 @@ func TestRootFails(t *testing.T) {
 			}
 		}
 	}
-	if _, err := root.Lstat("a"); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(root.Lstat("a")), fs.ErrNotExist)
 	expect.NoError(t, atomicfile.WriteIn(root, "file", []byte("a text"), false))
 	x := expect.Faults{N: 1, Err: atomicfile.ErrShort}
 	expect.NoError(t, x.During(func() error {

@@ -40,9 +40,8 @@ func TestPrintedNumbers(t *testing.T) {
 		expect.Equal(t, "numbers of Table "+what, count[what], want)
 		delete(count, what)
 	}
-	if len(all) != 140 || len(count) != 0 {
-		t.Errorf("%d numbers, and unknown ones: %v", len(all), count)
-	}
+	expect.Equal(t, fmt.Sprintf("numbers, and unknown ones (%v)", count), [2]int{len(all), len(count)},
+		[2]int{140, 0})
 }
 
 // paperTable is a table of the paper as shared/paper/tables has it.

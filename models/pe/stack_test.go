@@ -49,17 +49,12 @@ func TestStackIsItsParts(t *testing.T) {
 // TestStackInTheRegistry: a stack is found by its name and says what its parts say; it is no entry
 // of its own.
 func TestStackInTheRegistry(t *testing.T) {
-	s, err := pe.Find("rope+learn")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(pe.Find("rope+learn"))
 	if !s.Learned || s.About().Criteria.TranslationInvariant || !s.About().Criteria.DataDriven ||
 		s.Needs != pe.NeedsOrder || len(s.Options) != 9 {
 		t.Errorf("rope+learn: %+v", s)
 	}
-	if s, err := pe.Find("nope+learn"); err != nil || s.Needs != pe.NeedsSame {
-		t.Errorf("nope+learn needs %v, %v", s.Needs, err)
-	}
+	expect.Equal(t, "nope+learn needs", expect.Must(pe.Find("nope+learn")).Needs, pe.NeedsSame)
 	if slices.Contains(pe.Names(), "rope+learn") {
 		t.Error("the stack is listed")
 	}

@@ -236,8 +236,7 @@ func TestCandidates(t *testing.T) {
 	want := map[string]string{"nope": "[1 2] 2", "learn-0.2, pe_lr shared": "[1 2] 2",
 		"learn-0.2, pe_lr 0.3": "[1 2] 2"}
 	expect.Equal(t, "candidates", got, want)
-	notes := strings.Join(s.Notes, "\n")
-	expect.Contains(t, notes, "counted once: 1 model",
+	expect.Contains(t, strings.Join(s.Notes, "\n"), "counted once: 1 model",
 		"learn-0.2, lr 0.1, pe_lr shared is not compared: settings or data",
 		"nope, lr 0.1 is not compared: settings or data", "rope, data bbbb is not compared: settings or data",
 		"rope, data aaaa is not compared: it lacks seeds")

@@ -76,9 +76,8 @@ func TestCheckpointNumbers(t *testing.T) {
 			}
 			for i, want := range m.Expected.Layers {
 				l := c.Layers[i]
-				if l.Window != want.Window || l.Chunk != want.Chunk {
-					t.Errorf("layer %d: window %d, chunk %d, want %+v", i, l.Window, l.Chunk, want)
-				}
+				expect.Equal(t, fmt.Sprintf("layer %d: window and chunk", i), [2]int{l.Window, l.Chunk},
+					[2]int{want.Window, want.Chunk})
 				if want.Rotation == nil {
 					if l.Turned != 0 || l.Pairs != "" {
 						t.Errorf("layer %d is rotated", i)
@@ -368,8 +367,7 @@ func TestCheckpointWarnings(t *testing.T) {
 			"position_embedding_type absolute has no effect in modernbert"},
 		{strings.Replace(llama, "llama", "bloom", 1), "which is the same after the softmax"},
 	} {
-		text := expect.Must(checkpointOf("{" + c.config + "}")).String()
-		expect.Contains(t, text, c.want)
+		expect.Contains(t, expect.Must(checkpointOf("{"+c.config+"}")).String(), c.want)
 	}
 }
 

@@ -505,9 +505,7 @@ func TestChance(t *testing.T) {
 				above++
 			}
 		}
-		if below != 25 || above != 25 {
-			t.Errorf("%d deals lie below the bounds and %d above, want 25", below, above)
-		}
+		expect.Equal(t, "deals below the bounds and above", [2]int{below, above}, [2]int{25, 25})
 	}
 }
 

@@ -65,9 +65,7 @@ func TestMatricesOfARowAreEven(t *testing.T) {
 	if s := imageSizes(t, Cell{Panel: narrow}, Cell{Panel: wide, Weight: 0.9}); s[0] == s[1] {
 		t.Errorf("heat maps in cells of different widths are both %s", s[0])
 	}
-	if narrow.maxWidth != 0 || wide.maxWidth != 0 {
-		t.Error("the caller's panels were changed")
-	}
+	expect.Equal(t, "widths of the caller's panels", fmt.Sprint(narrow.maxWidth, wide.maxWidth), "0 0")
 }
 
 // A label that lies across edges is drawn as it would be without them.

@@ -139,10 +139,9 @@ func TestQuartiles(t *testing.T) {
 		{[]float64{6}, [3]float64{6, 6, 6}, 6, 6},
 	} {
 		got := quartiles(c.values)
-		if lo, hi := whiskers(c.values, got); got != c.want || lo != c.lo || hi != c.hi {
-			t.Errorf("%v: quartiles %v and whiskers %g to %g, want %v and %g to %g", c.values, got,
-				lo, hi, c.want, c.lo, c.hi)
-		}
+		lo, hi := whiskers(c.values, got)
+		expect.Equal(t, fmt.Sprintf("%v: quartiles", c.values), got, c.want)
+		expect.Equal(t, fmt.Sprintf("%v: whiskers", c.values), [2]float64{lo, hi}, [2]float64{c.lo, c.hi})
 	}
 }
 

@@ -57,9 +57,8 @@ func TestShorten(t *testing.T) {
 		}
 	})
 	names, _, _ := atlas()
-	if short, _ := w.shorten(names, 62); short[0] != "LH_Vis_1" || short[20] != "LH_SalVe…erIns_3" {
-		t.Errorf("%q and %q", short[0], short[20])
-	}
+	short, _ := w.shorten(names, 62)
+	expect.Equal(t, "shortened", short[0]+" "+short[20], "LH_Vis_1 LH_SalVe…erIns_3")
 }
 
 // A map and a matrix of an atlas fit panels of any usual width, leave labels and legend a bounded

@@ -235,8 +235,7 @@ func writeText(t *testing.T, dir, data string) {
 // contains checks that a file holds each text.
 func contains(t *testing.T, path string, wants []string) {
 	t.Helper()
-	text := expect.Must(os.ReadFile(path))
-	expect.Contains(t, string(text), wants...)
+	expect.Contains(t, string(expect.Must(os.ReadFile(path))), wants...)
 }
 
 // Encodings that share the best number are all named.

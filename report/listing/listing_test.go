@@ -2,7 +2,6 @@ package listing_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -99,9 +98,7 @@ func TestRead(t *testing.T) {
 		"D/a/learn#5 D/a/learn#10 D/a/rope#5 D/a/wide#5 D/nmar#5", "D", dir); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if _, err := listing.Read(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
-		t.Error(err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(listing.Read(filepath.Join(dir, "none"))), os.ErrNotExist)
 }
 
 func TestColumns(t *testing.T) {

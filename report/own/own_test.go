@@ -71,9 +71,7 @@ func TestReport(t *testing.T) {
 			}
 		}
 	})
-	if w.Figures != 6 || w.Tables != 2 {
-		t.Errorf("%d figures and %d tables", w.Figures, w.Tables)
-	}
+	expect.Equal(t, "figures and tables", [2]int{w.Figures, w.Tables}, [2]int{6, 2})
 	table := rows(dir, "table_errors.csv")
 	at := slices.Index(table[0], "test_mse_50")
 	if got := table[1]; got[0] != "learn-0.1" || got[1] != "2" || got[at] != "0.5" ||
@@ -100,9 +98,8 @@ func TestReport(t *testing.T) {
 		!strings.HasPrefix(subjects[2][1], "0.2") {
 		t.Errorf("subjects %q", subjects)
 	}
-	explorer := read(dir, "explorer.html")
-	expect.Contains(t, explorer, `"label":"learn-0.1"`, `"label":"learn-2.0"`, `"name":"`+synthetic.TokenNames[5],
-		`"name":"right"`, `"label":"attention, block 0`)
+	expect.Contains(t, read(dir, "explorer.html"), `"label":"learn-0.1"`, `"label":"learn-2.0"`,
+		`"name":"`+synthetic.TokenNames[5], `"name":"right"`, `"label":"attention, block 0`)
 	for i, row := range rows(dir, "maps.csv")[1:] {
 		k := i % len(synthetic.TokenNames)
 		if row[1] != synthetic.TokenNames[k] || row[2] != []string{"left", "right"}[k/4] {
@@ -358,9 +355,8 @@ func TestNoPaths(t *testing.T) {
 	d := s.first().Result.Data
 	d.ModulesFrom = "by name: /home/a b/mod.csv has the names of sch/sub-01_x.tsv"
 	d.Notes = []string{"and/or 3/4", "C:/x/y.csv: 2", "\"/tmp/it.npy\" and ./a/b.tsv"}
-	got := strings.Join(s.data(), "\n")
-	expect.Contains(t, got, "mod.csv has the names of sub-01_x.tsv.", "and/or 3/4", "\ny.csv: 2",
-		"\"it.npy\" and b.tsv")
+	expect.Contains(t, strings.Join(s.data(), "\n"), "mod.csv has the names of sub-01_x.tsv.", "and/or 3/4",
+		"\ny.csv: 2", "\"it.npy\" and b.tsv")
 	d.Subjects = 1 // a table of one's own: nobody asks for errors by subject
 	if draftOf(s, "subjects"); strings.Contains(strings.Join(s.Notes, "\n"), "subject") {
 		t.Errorf("%q", s.Notes)

@@ -105,9 +105,7 @@ func TestExplorerInBrowser(t *testing.T) {
 		expect.Equal(t, what, pair[0], pair[1])
 	}
 	// The chosen dot, the one that it attends to, and the rest.
-	if got.Fills != 3 || got.Rings != 10 {
-		t.Errorf("%d colours, %d ringed", got.Fills, got.Rings)
-	}
+	expect.Equal(t, "colours, and dots with rings", [2]int{got.Fills, got.Rings}, [2]int{3, 10})
 	expect.Near(t, "nearest at", got.Value, math.Cos(math.Pi/6), 2.0/255+0.005)
 }
 

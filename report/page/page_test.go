@@ -159,9 +159,7 @@ type fullDisk struct{}
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestFullDisk(t *testing.T) {
-	if err := samplePage(t).write(fullDisk{}); !errors.Is(err, errFull) {
-		t.Errorf("error %v, want %v", err, errFull)
-	}
+	expect.ErrorIs(t, samplePage(t).write(fullDisk{}), errFull)
 }
 
 func TestSave(t *testing.T) {

@@ -98,9 +98,8 @@ func TestNMARErrors(t *testing.T) {
 	for i := range all { // one model each: no test
 		all[i].Models = all[i].Models[:1]
 	}
-	if row := errorRows(t, all, false)["all"]; row[0] != "8" || row[4] != "" || row[6] != "" {
-		t.Errorf("one model each: %v", row)
-	}
+	row := errorRows(t, all, false)["all"]
+	expect.Equal(t, "one model each", []string{row[0], row[4], row[6]}, []string{"8", "", ""})
 }
 
 // The figure is of nodes by module, whatever order the models had them in, and its caption says

@@ -20,15 +20,11 @@ func TestRank(t *testing.T) {
 		order = append(order, s.Label)
 	}
 	expect.Equal(t, "order", order, []string{"best", "same", "alike", "low"})
-	if all[0].Rank != 1.5 || all[1].Rank != 1.5 || all[2].Rank != 3 {
-		t.Errorf("ranks %v, %v, %v", all[0].Rank, all[1].Rank, all[2].Rank)
-	}
+	expect.Equal(t, "ranks", [3]float64{all[0].Rank, all[1].Rank, all[2].Rank}, [3]float64{1.5, 1.5, 3})
 	if all[1].Differs || all[2].Differs || !all[3].Differs {
 		t.Errorf("differs from the first: %v, %v, %v", all[1].Differs, all[2].Differs, all[3].Differs)
 	}
-	if last := all[3]; last.LowRank != 4 || last.HighRank != 4 {
-		t.Errorf("the last has rank %d to %d", last.LowRank, last.HighRank)
-	}
+	expect.Equal(t, "ranks of the last", [2]int{all[3].LowRank, all[3].HighRank}, [2]int{4, 4})
 	if first := all[0]; first.LowRank != 1 || first.HighRank < 2 {
 		t.Errorf("the first has rank %d to %d", first.LowRank, first.HighRank)
 	}

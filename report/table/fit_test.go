@@ -67,8 +67,7 @@ func TestTerminalByWidth(t *testing.T) {
 		strings.Contains(whole, "Left out") {
 		t.Errorf("not the whole table:\n%s", whole)
 	}
-	narrow := written("30", 5)
-	expect.Contains(t, narrow, "The same in all rows: task\nlst, PE learn, σ 0.2,",
+	expect.Contains(t, written("30", 5), "The same in all rows: task\nlst, PE learn, σ 0.2,",
 		"table1/o….2_seed4 │ 0.4000 │", "Left out at 30 columns: steps.")
 	if turned := written("60", 1); !strings.Contains(turned, "│ test MSE, 0.50 masked │ ") ||
 		strings.Contains(turned, "Left") {

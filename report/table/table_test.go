@@ -133,9 +133,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestFullDisk(t *testing.T) {
 	table := plainTable()
-	if err := table.Terminal(fullDisk{}); !errors.Is(err, errFull) {
-		t.Errorf("error %v, want %v", err, errFull)
-	}
+	expect.ErrorIs(t, table.Terminal(fullDisk{}), errFull)
 	for _, f := range formats {
 		if err := table.Write(fullDisk{}, f.extension); !errors.Is(err, errFull) {
 			t.Errorf("%s: error %v, want %v", f.name, err, errFull)

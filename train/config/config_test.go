@@ -242,9 +242,8 @@ func TestConfigurationsOfOthers(t *testing.T) {
 		t.Errorf("positions of a sequence: %q", bad)
 	}
 	text := SequenceConfig{Text: []string{"x.txt"}, TrainLength: 3, TestLength: 24}
-	if at, longer := text.Lengths(); !slices.Equal(at, []int{3}) || !slices.Equal(longer, []int{6, 12, 24}) {
-		t.Errorf("a text's lengths are %v and %v", at, longer)
-	}
+	at, longer := text.Lengths()
+	expect.Equal(t, "lengths of a text", fmt.Sprint(at, longer), "[3] [6 12 24]")
 	others := map[string]string{"nmar": "lst", "fmri": "text", "quick": "nmar", "sequence-quick": "masked"}
 	for preset, task := range others {
 		other, _ := Preset(preset, "code")

@@ -2,7 +2,6 @@ package runlog
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -85,9 +84,7 @@ func TestNoGoodCheckpoint(t *testing.T) {
 	}
 	before := snapshot(t, s.dir)
 	r := expect.Must(Resume(s.dir, Options{}))
-	if _, err := r.LoadProbes(); !errors.Is(err, fs.ErrNotExist) { // saved at the end
-		t.Errorf("LoadProbes: %v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(r.LoadProbes()), fs.ErrNotExist) // saved at the end
 	expect.ErrorIs(t, expect.ErrorOf(r.LoadCheckpoint()), ErrDamaged, checkpointFile, previousFile)
 	expect.ErrorIs(t, r.SaveCheckpoint(6, s.state(6), nil), ErrDamaged)
 	expect.NoError(t, r.Close())

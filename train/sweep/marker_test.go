@@ -3,6 +3,7 @@ package sweep
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,9 +93,8 @@ func TestDamagedMarkers(t *testing.T) {
 	put(t, s, taskFile(1, beatFile), string(beat))
 	expect.NoError(t, os.MkdirAll(filepath.Join(s.Dir, taskFile(2, doneFile)), 0o777))
 	st := expect.Must(s.Status(nil))
-	if st.Counts[StatePending] != 3 || st.Counts[StateUnknown] != 1 {
-		t.Errorf("%+v", st.Counts)
-	}
+	expect.Equal(t, fmt.Sprintf("%+v: pending and unknown", st.Counts),
+		[2]int{st.Counts[StatePending], st.Counts[StateUnknown]}, [2]int{3, 1})
 	for i, file := range []string{doneFile, failedFile, doneFile} {
 		if text := st.Troubles()[i].Message; !strings.HasPrefix(text, filepath.Join(s.Dir, taskFile(i, file))) {
 			t.Errorf("%s: %s", file, text)

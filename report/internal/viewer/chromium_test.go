@@ -45,6 +45,5 @@ func TestLoudPage(t *testing.T) {
 		setTimeout(() => { throw new Error("thrown") }, 0);
 		Promise.reject("broken promise");
 	</script><img src="missing.png">`), "await new Promise(r => setTimeout(r, 100));", nil)
-	got := strings.Join(problems, "\n")
-	expect.Contains(t, got, "called", "thrown", "broken promise", "missing.png")
+	expect.Contains(t, strings.Join(problems, "\n"), "called", "thrown", "broken promise", "missing.png")
 }

@@ -94,9 +94,7 @@ func testRelease(t *testing.T) {
 	before := Live()
 	a, b := must(Full(nil, 0, Float32, CPU)), must(Full(nil, 0, Float32, CPU))
 	err := Release([]Handle{a, 0, 1 << 40, a, b})
-	if err == nil || !strings.Contains(err.Error(), "3 of 5") {
-		t.Errorf("freeing two open handles and three others: %v", err)
-	}
+	expect.Error(t, err, "3 of 5")
 	expect.Equal(t, "tensors", Live(), before)
 	expect.Refused(t, "freeing twice", Release([]Handle{b}))
 	expect.Equal(t, "freeing nothing", Release(nil), nil)
@@ -133,9 +131,8 @@ func testThreads(t *testing.T) {
 	for _, n := range []int{2, 1, 3} {
 		SetThreads(n)
 		ask <- n
-		if other := <-have; other != n || Threads() != n {
-			t.Errorf("after SetThreads(%d) another thread has %d, this one %d", n, other, Threads())
-		}
+		expect.Equal(t, fmt.Sprintf("threads of another thread and this one after SetThreads(%d)", n),
+			[2]int{<-have, Threads()}, [2]int{n, n})
 	}
 	close(ask)
 	end.Wait()
