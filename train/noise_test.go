@@ -2,6 +2,7 @@ package train
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -42,10 +43,8 @@ func TestNoiseOfARun(t *testing.T) {
 			for a, amplitude := range c.Noise {
 				each := accuracy[(m*3+a)*4 : (m*3+a+1)*4]
 				mean := member.Measures["noise/"+strconv.FormatFloat(amplitude, 'g', -1, 64)]
-				if math.Abs(mean-stat.Mean(each, nil)) > 1e-12 {
-					t.Errorf("%s, member %d, amplitude %g: probes %v, result %v", pe, m, amplitude, each,
-						member.Measures.Of("noise"))
-				}
+				expect.Near(t, fmt.Sprintf("%s, member %d, amplitude %g: mean of the probes %v", pe, m, amplitude,
+					each), mean, stat.Mean(each, nil), 1e-12)
 			}
 		}
 	}

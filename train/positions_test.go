@@ -194,9 +194,8 @@ func TestKnownPositionsAreLearned(t *testing.T) {
 			c.Masked.TestFrames = "float32", 32, 300, 300, 2e-3, []float64{0.5}, 400
 		_, r := runTiny(t, c)
 		mse[x.scheme] = r.Members[0].Measures["test_mse/0.50"]
-		if says := strings.Join(r.Data.Notes, "\n"); strings.Contains(says, "positions: ") != (x.where != "") {
-			t.Errorf("%s: the result says %q", x.scheme, says)
-		}
+		expect.Equal(t, fmt.Sprintf("%s: positions in %q", x.scheme, r.Data.Notes),
+			strings.Contains(strings.Join(r.Data.Notes, "\n"), "positions: "), x.where != "")
 	}
 	for _, scheme := range []string{"swin", "graphormer"} {
 		if !(mse[scheme] < 0.85*mse["nope"]) {
@@ -286,9 +285,7 @@ func TestPositionsMistakes(t *testing.T) {
 		}
 		dir := filepath.Join(t.TempDir(), "run")
 		expect.Error(t, expect.ErrorOf(Run(t.Context(), c, dir, Options{})), x.want)
-		if _, err := os.Stat(dir); err == nil {
-			t.Errorf("%s: there is a run", name)
-		}
+		expect.Refused(t, name+": looking for the run", expect.ErrorOf(os.Stat(dir)))
 	}
 	c := placedRun(t, "rope", shuffled,
 		rows(inOrder16(), "name,at", func(r, c int) string { return fmt.Sprint(10*r + c) }), "order")

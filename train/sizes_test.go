@@ -174,9 +174,8 @@ func TestRenamedBatches(t *testing.T) {
 			}
 		}
 		key := fmt.Sprint(symbols)
-		if names[key] != (epoch == 0 && len(names) == 2) {
-			t.Errorf("epoch %d: the same names as in another epoch, or others than before", epoch)
-		}
+		expect.Equal(t, fmt.Sprintf("epoch %d: names that were there", epoch), names[key],
+			epoch == 0 && len(names) == 2)
 		names[key] = true
 		half := len(symbols) / 2
 		if slices.Equal(symbols[:half], symbols[half:]) {
@@ -254,10 +253,7 @@ func TestRenamedHeldOut(t *testing.T) {
 	if s.fingerprint == was.fingerprint {
 		t.Error("the same fingerprint as without other sizes")
 	}
-	again, err := load(c)
-	if err != nil || again.fingerprint != s.fingerprint {
-		t.Errorf("loaded again: %v, another fingerprint", err)
-	}
+	expect.Equal(t, "fingerprint, loaded again", expect.Must(load(c)).fingerprint, s.fingerprint)
 }
 
 // sizeNumbers checks that records, probes and result of a run say the same.
@@ -292,9 +288,8 @@ func sizeNumbers(t *testing.T, dir string, result runlog.Result) {
 					n++
 				}
 			}
-			if got := float64(n) / 108; math.Abs(got-a) > 1e-12 {
-				t.Errorf("member %d: %v of predictions for %s tokens are right, want %v", m, got, tokens, a)
-			}
+			expect.Near(t, fmt.Sprintf("member %d: share of right predictions for %s tokens", m, tokens),
+				float64(n)/108, a, 1e-12)
 		}
 	}
 	for _, rec := range records {

@@ -44,10 +44,9 @@ func TestUntil(t *testing.T) {
 	for m, r := range result.Members {
 		own := memberRecords(t, dir, m)
 		for i, record := range own {
-			if fits := record["measures"].(map[string]any)["loss"].(float64) <= 1.36; fits != (i == len(own)-1) {
-				t.Fatalf("member %d: record %d of %d has a loss of %v: it is to stop at the first of "+
-					"1.36 or less", m, i+1, len(own), record["measures"])
-			}
+			expect.Equal(t, fmt.Sprintf("member %d: record %d of %d, the first with a loss of 1.36 or less: %v", m,
+				i+1, len(own), record["measures"]), record["measures"].(map[string]any)["loss"].(float64) <= 1.36,
+				i == len(own)-1)
 		}
 		// 270 puzzles in batches of 32
 		want := runlog.Fit{Criterion: "loss=1.36", Reached: true, Epoch: len(own), Step: 9 * len(own)}

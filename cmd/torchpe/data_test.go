@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,9 +51,7 @@ func TestLSTCheckPublished(t *testing.T) {
 	}
 	// Counted by brute force over rows and columns: TestLinesPublished of package lst.
 	two, _ := got["two_lines"].(map[string]any)
-	if two["training"] != 594. || two["validation"] != 0. {
-		t.Errorf("two_lines is %v, want 594 and 0", two)
-	}
+	expect.Equal(t, "two_lines", fmt.Sprint(two["training"], two["validation"]), "594 0")
 	conditions, _ := got["per_condition"].(map[string]any)
 	for _, label := range []string{"Binary", "Ternary", "Quaternary"} {
 		if conditions[label] == nil {
