@@ -25,9 +25,8 @@ func TestConfigRoundTrip(t *testing.T) {
 	back := expect.Must(ParseConfig(text))
 	expect.Equal(t, "read back", back, c)
 	again := back
-	if err := again.Resolve(); err != nil || !reflect.DeepEqual(again, c) {
-		t.Errorf("resolving twice: %v, %+v", err, again)
-	}
+	expect.NoError(t, again.Resolve())
+	expect.Equal(t, "resolving twice", again, c)
 }
 
 // Configurations of all presets, and of released runs, are as docs/settings.schema.json says, and an

@@ -110,10 +110,8 @@ func TestLSTGenerate(t *testing.T) {
 		report.IsomorphicToValidation != 0 || report.Duplicates != 0 {
 		t.Errorf("report %+v", report)
 	}
-	if d, err := lst.Load([]string{summary.Train}, summary.Validation, 0); err != nil ||
-		len(d.Train) != 54 || len(d.Validation) != 12 {
-		t.Errorf("%d and %d puzzles, %v", len(d.Train), len(d.Validation), err)
-	}
+	d := expect.Must(lst.Load([]string{summary.Train}, summary.Validation, 0))
+	expect.Equal(t, "puzzles", [2]int{len(d.Train), len(d.Validation)}, [2]int{54, 12})
 
 	// Files are overwritten on request only; the same flags give the same bytes.
 	says(t, ".", line+large, exitUsage, "train.csv exists: choose another --out or pass --force")

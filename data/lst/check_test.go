@@ -39,9 +39,7 @@ func TestCheckPublished(t *testing.T) {
 	}
 	p := r.PerCondition["Binary"].Training.Probes
 	expect.Equal(t, "probes of Binary at cells 15 and 4", [2]int{p[15], p[4]}, [2]int{43, 357})
-	if err := r.Err(); err != nil || len(r.Problems) != 0 {
-		t.Errorf("%v, %q", err, r.Problems)
-	}
+	expect.Equal(t, fmt.Sprintf("problems %q", r.Problems), fmt.Sprint(r.Err(), len(r.Problems)), "<nil> 0")
 }
 
 // Every defect of a set built to have them is found, and only the grave ones are errors.

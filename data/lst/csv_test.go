@@ -65,11 +65,8 @@ func TestReadAccepts(t *testing.T) {
 
 // Claims are returned as they are, however wrong.
 func TestReadKeepsClaims(t *testing.T) {
-	ps, err := readText(t, head+"0,,Quaternary,1532000000000000,1\n")
-	if want := (Puzzle{linePuzzle.Cells, 1, ThreeVector}); err != nil ||
-		!slices.Equal(ps, []Puzzle{want}) {
-		t.Errorf("%v, %v, want %v", ps, err, want)
-	}
+	expect.Equal(t, "puzzles", expect.Must(readText(t, head+"0,,Quaternary,1532000000000000,1\n")),
+		[]Puzzle{{linePuzzle.Cells, 1, ThreeVector}})
 }
 
 func TestReadErrors(t *testing.T) {

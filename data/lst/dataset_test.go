@@ -144,8 +144,6 @@ func TestLoadErrors(t *testing.T) {
 			expect.Error(t, expect.ErrorOf(Load(c.train, c.validation, 0)), c.want)
 		})
 	}
-	d, err := Load([]string{good}, single, 0)
-	if err != nil || len(d.Train) != 1 || len(d.IID) != 1 || len(d.Validation) != 1 {
-		t.Errorf("%+v, %v", d, err)
-	}
+	d := expect.Must(Load([]string{good}, single, 0))
+	expect.Equal(t, "puzzles", [3]int{len(d.Train), len(d.IID), len(d.Validation)}, [3]int{1, 1, 1})
 }

@@ -132,10 +132,8 @@ func TestSourceReadsModulesAndSubjects(t *testing.T) {
 		"one.txt puts all 6 tokens into one module")
 	// The number of labels tells the axes of an array without names.
 	modules := expect.File(t, "modules.txt", "1\n1\n2\n2\n3\n3\n")
-	d, err = Source{Data: []string{fixture("fortran.npy")}, Modules: modules}.Read(nil, false)
-	if err != nil || d.Tokens != 6 || !slices.Equal(d.Modules.Labels, []int{0, 0, 1, 1, 2, 2}) {
-		t.Errorf("by the number of labels: %+v, %v", d, err)
-	}
+	d = expect.Must(Source{Data: []string{fixture("fortran.npy")}, Modules: modules}.Read(nil, false))
+	expect.Equal(t, "labels by their number", fmt.Sprint(d.Tokens, d.Modules.Labels), "6 [0 0 1 1 2 2]")
 	expect.Error(t,
 		expect.ErrorOf((Source{Data: []string{fixture("one.h5")}, Modules: fixture("networks.dlabel.nii"),
 			Tokens: 6}).Read(nil, false)),

@@ -225,12 +225,10 @@ func TestHeaderIsAskedFor(t *testing.T) {
 		return Source{Data: []string{path}, Tokens: 3, Axes: "frames,tokens", Header: header}.Read(nil, false)
 	}
 	expect.Error(t, expect.ErrorOf(read(text.Auto)), "x.csv:1:1: ", "--header yes or --header no")
-	if d, err := read(text.Yes); err != nil || d.Frames != 2 || !slices.Equal(d.Names, []string{"0", "2", "4"}) {
-		t.Errorf("%+v, %v", d, err)
-	}
-	if d, err := read(text.No); err != nil || d.Frames != 3 || d.Names != nil {
-		t.Errorf("%+v, %v", d, err)
-	}
+	d := expect.Must(read(text.Yes))
+	expect.Equal(t, "frames and names", fmt.Sprintf("%d %q", d.Frames, d.Names), `2 ["0" "2" "4"]`)
+	d = expect.Must(read(text.No))
+	expect.Equal(t, "frames and names", [2]int{d.Frames, len(d.Names)}, [2]int{3, 0})
 	for _, c := range []struct {
 		body   string
 		header text.Choice
@@ -251,7 +249,7 @@ func TestHeaderIsAskedFor(t *testing.T) {
 		Runs: []Run{{Subject: "a", Frames: 3}}}
 	dir := t.TempDir()
 	expect.NoError(t, Folder{Dir: dir, Set: set}.Write())
-	d := expect.Must(Source{Data: []string{dir}}.Read(nil, false))
+	d = expect.Must(Source{Data: []string{dir}}.Read(nil, false))
 	if !slices.Equal(d.Names, set.Names) || !slices.Equal(d.X, set.X) {
 		t.Errorf("%q, %v", d.Names, d.X)
 	}

@@ -209,9 +209,8 @@ func TestProbes(t *testing.T) {
 	if _, err := p.Table(0, 0); !errors.Is(err, cohort.ErrNoTable) || p.Blocks() != nil {
 		t.Errorf("rope has a table: %v", err)
 	}
-	if a, err := p.Attention(0); err != nil || a.Examples != 1 || a.Tokens != 15 {
-		t.Errorf("attention of %d examples, %v", a.Examples, err)
-	}
+	a = expect.Must(p.Attention(0))
+	expect.Equal(t, "examples and tokens of attention", [2]int{a.Examples, a.Tokens}, [2]int{1, 15})
 	if modules, ok, err := p.Modules(); !ok || err != nil || len(modules) != 15 || modules[14] != 2 {
 		t.Errorf("modules %v, %v", modules, err)
 	}

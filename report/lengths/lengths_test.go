@@ -72,15 +72,11 @@ func TestReport(t *testing.T) {
 	} {
 		m.write(t, filepath.Join(dir, "runs", name))
 	}
-	s, err := Read(dir)
-	if err != nil || s.Runs != 4 || s.Notes != nil {
-		t.Fatalf("%+v, %v", s, err)
-	}
+	s := expect.Must(Read(dir))
+	expect.Equal(t, fmt.Sprintf("runs and notes of %q", s.Notes), [2]int{s.Runs, len(s.Notes)}, [2]int{4, 0})
 	out := filepath.Join(dir, "report")
-	w, err := s.Write(out)
-	if err != nil || w.Figures != 1 || w.Tables != 3 {
-		t.Fatalf("%+v, %v", w, err)
-	}
+	w := expect.Must(s.Write(out))
+	expect.Equal(t, "figures and tables", [2]int{w.Figures, w.Tables}, [2]int{1, 3})
 	read := func(name string) (rows []string) {
 		file := expect.Must(os.Open(filepath.Join(out, name)))
 		defer file.Close()

@@ -173,9 +173,8 @@ func TestBasesAreNotMixed(t *testing.T) {
 		!strings.Contains(s.Notes[0], "such as b") {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if s, err = Read(dir, "text"); err != nil || s.Fidelity != "text" || len(s.puzzles(nil)) != 2 {
-		t.Errorf("text: %d models, %v", len(s.LST), err)
-	}
+	s = expect.Must(Read(dir, "text"))
+	expect.Equal(t, "models as the text says", fmt.Sprintf("%s %d", s.Fidelity, len(s.puzzles(nil))), "text 2")
 }
 
 // Runs that differ in their learning rate alone are groups of their own in every figure, and none

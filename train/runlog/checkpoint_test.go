@@ -134,22 +134,19 @@ func TestNewestByStep(t *testing.T) {
 		for i, path := range []string{a, b} {
 			expect.NoError(t, os.Chtimes(path, times[i], times[i]))
 		}
-		if c, err := load(t, s.dir); err != nil || c.Step != 4 || c.Warning != "" {
-			t.Errorf("times %v: %+v, %v", times, c, err)
-		}
+		c := expect.Must(load(t, s.dir))
+		expect.Equal(t, fmt.Sprint("times ", times), fmt.Sprint(c.Step, c.Warning), "4")
 		slices.Reverse(times)
 	}
 	swap := b + ".swap"
 	for _, names := range [][2]string{{a, swap}, {b, a}, {swap, b}} {
 		expect.NoError(t, os.Rename(names[0], names[1]))
 	}
-	if c, err := load(t, s.dir); err != nil || c.Step != 4 || c.Name != previousFile {
-		t.Errorf("names swapped: %+v, %v", c, err)
-	}
+	c := expect.Must(load(t, s.dir))
+	expect.Equal(t, "names swapped", fmt.Sprint(c.Step, c.Name), fmt.Sprint(4, previousFile))
 	expect.NoError(t, os.Remove(a))
-	if c, err := load(t, s.dir); err != nil || c.Step != 4 || c.Warning != "" {
-		t.Errorf("only the previous one: %+v, %v", c, err)
-	}
+	c = expect.Must(load(t, s.dir))
+	expect.Equal(t, "only the previous one", fmt.Sprint(c.Step, c.Warning), "4")
 }
 
 // TestSaveCheckpointRefuses checks wrong steps, wrong tensors, reserved keys and a disk that is

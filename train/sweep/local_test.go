@@ -34,10 +34,9 @@ func TestLocal(t *testing.T) {
 	expect.NoError(t, l.Launch(t.Context(), s))
 	slices.Sort(ended)
 	expect.Equal(t, "ended", ended, []string{"0done", "1failed", "2done", "3failed", "4failed", "5done"})
-	st, err := s.Status(nil)
-	if err != nil || st.DoneRuns != 6 || st.Counts[StateDone] != 3 || st.Counts[StateFailed] != 3 {
-		t.Fatalf("%+v, %v", st.Counts, err)
-	}
+	st := expect.Must(s.Status(nil))
+	expect.Equal(t, fmt.Sprintf("runs done, and tasks done and failed, of %+v", st.Counts),
+		[3]int{st.DoneRuns, st.Counts[StateDone], st.Counts[StateFailed]}, [3]int{6, 3, 3})
 	var troubles []string
 	for _, x := range st.Troubles() {
 		troubles = append(troubles, fmt.Sprintf("%d %s %s: %s", x.Task, x.Run, x.Reason, x.Message))
@@ -85,9 +84,7 @@ func TestStopAndCancel(t *testing.T) {
 	expect.NoError(t, s.Cancel())
 	l.Ended = func(task TaskStatus) { t.Errorf("task %d was begun though the sweep is cancelled", task.Index) }
 	expect.NoError(t, l.Launch(t.Context(), s))
-	if err := errors.Join(s.Uncancel(), s.Uncancel()); err != nil || s.Cancelled() {
-		t.Error(err)
-	}
+	expect.Equal(t, "cancelled", fmt.Sprint(errors.Join(s.Uncancel(), s.Uncancel()), s.Cancelled()), "<nil> false")
 }
 
 // A worker program that is not there is the launcher's error, not that of each task.

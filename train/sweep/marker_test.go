@@ -135,9 +135,8 @@ func TestForgive(t *testing.T) {
 		t.Errorf("a task that somebody works on: %v", err)
 	}
 	expect.NoError(t, c.Release())
-	if err := s.clearFailure(0, true); err != nil || !s.exists(taskFile(0, ensembleDir)) {
-		t.Errorf("a task that has not failed: %v", err)
-	}
+	expect.Equal(t, "a task that has not failed keeps its run",
+		fmt.Sprint(s.clearFailure(0, true), s.exists(taskFile(0, ensembleDir))), "<nil> true")
 	c = expect.Must(s.ClaimTask(0, false))
 	if err := errors.Join(c.Fail(Failure{Reason: ReasonOOM}), s.clearFailure(0, true)); err != nil ||
 		s.Task(0).State != StatePending || s.exists(taskFile(0, ensembleDir)) {
@@ -151,21 +150,16 @@ func TestDied(t *testing.T) {
 	t.Setenv("SLURM_ARRAY_JOB_ID", "12")
 	t.Setenv("SLURM_ARRAY_TASK_ID", "3")
 	state := func() State { return s.Task(0).State }
-	if err := s.RecordKilled(0, 137); err != nil || state() != StatePending {
-		t.Errorf("a task that was never begun: %v, %s", err, state())
-	}
+	expect.Equal(t, "a task that was never begun", fmt.Sprint(s.RecordKilled(0, 137), state()),
+		fmt.Sprint(nil, StatePending))
 	c := expect.Must(s.ClaimTask(0, false))
-	if err := s.RecordKilled(0, 137); err != nil || state() != StateRunning {
-		t.Errorf("a task at work: %v, %s", err, state())
-	}
-	if err := errors.Join(c.Stop("signal"), s.RecordKilled(0, 137)); err != nil || state() != StatePending {
-		t.Errorf("a task that was stopped: %v, %s", err, state())
-	}
+	expect.Equal(t, "a task at work", fmt.Sprint(s.RecordKilled(0, 137), state()), fmt.Sprint(nil, StateRunning))
+	expect.Equal(t, "a task that was stopped",
+		fmt.Sprint(errors.Join(c.Stop("signal"), s.RecordKilled(0, 137)), state()), fmt.Sprint(nil, StatePending))
 	expect.NoError(t, expect.Must(s.ClaimTask(0, false)).Release())
 	t.Setenv("SLURM_ARRAY_TASK_ID", "4")
-	if err := s.RecordKilled(0, 137); err != nil || state() != StateLost {
-		t.Errorf("a task of another job: %v, %s", err, state())
-	}
+	expect.Equal(t, "a task of another job", fmt.Sprint(s.RecordKilled(0, 137), state()),
+		fmt.Sprint(nil, StateLost))
 	t.Setenv("SLURM_ARRAY_TASK_ID", "3")
 	expect.NoError(t, s.RecordKilled(0, 137))
 	// 137 is 128 and SIGKILL, 9.
@@ -173,9 +167,8 @@ func TestDied(t *testing.T) {
 		!strings.Contains(f.Message, "signal 9 (killed), probably because its job") || f.Attempt != 2 {
 		t.Errorf("%+v", f)
 	}
-	if err := s.RecordKilled(0, 139); err != nil || s.Task(0).Failure.ExitCode != 137 {
-		t.Errorf("a task that has failed: %v", err)
-	}
+	expect.Equal(t, "a task that has failed", fmt.Sprint(s.RecordKilled(0, 139), s.Task(0).Failure.ExitCode),
+		"<nil> 137")
 }
 
 // What changes no number makes no run another one; a plan of an older torchpe keeps its hash and is

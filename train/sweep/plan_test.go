@@ -74,12 +74,9 @@ func TestPlanAndAppend(t *testing.T) {
 	want := []string{"learn-0.1_seed=1 learn-0.1_seed=2", "learn-1.0_seed=1 learn-1.0_seed=2",
 		"nope_seed=1 nope_seed=2"}
 	expect.Equal(t, "tasks", got, want)
-	config, err := s.Plan.configText(1)
-	if want := `{"task":"lst","pe":"learn","members":[{"seed":1,"sigma":1,"lr":0.0001},{"seed":2,` +
-		`"sigma":1,"lr":0.0001}],"heads":1,"data":"\u003ca\u0026b\u003e","device":"cpu"}`; err != nil ||
-		string(config) != want {
-		t.Errorf("%s, %v", config, err)
-	}
+	expect.Equal(t, "configuration", string(expect.Must(s.Plan.configText(1))),
+		`{"task":"lst","pe":"learn","members":[{"seed":1,"sigma":1,"lr":0.0001},{"seed":2,`+
+			`"sigma":1,"lr":0.0001}],"heads":1,"data":"\u003ca\u0026b\u003e","device":"cpu"}`)
 	before := expect.Must(os.ReadFile(filepath.Join(dir, planFile)))
 
 	// The same again, and another device, add nothing and write nothing.

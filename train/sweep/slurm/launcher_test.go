@@ -100,9 +100,8 @@ func TestLaunchLost(t *testing.T) {
 		t.Errorf("%+v %v", r, err)
 	}
 	l := Launcher{Program: "/bin/torchpe", TakeLost: true, Submitted: func(got Report) { r = got }}
-	if err := l.Launch(t.Context(), s); err != nil || !slices.Equal(r.Jobs[0].Tasks, []int{0, 1}) {
-		t.Errorf("%+v %v", r, err)
-	}
+	expect.NoError(t, l.Launch(t.Context(), s))
+	expect.Equal(t, "tasks", r.Jobs[0].Tasks, []int{0, 1})
 	calls := sbatches(t, fake)
 	if slices.Contains(calls[0], "--break-lock") || !slices.Contains(calls[1], "--break-lock") {
 		t.Errorf("%q", calls)
@@ -201,9 +200,7 @@ func TestSubmitStaysInside(t *testing.T) {
 // versions have more keys.
 func TestRecords(t *testing.T) {
 	s := newSweep(t, "s", 1)
-	if jobs, err := recordedJobs(s); err != nil || jobs != nil {
-		t.Errorf("%v %v", jobs, err)
-	}
+	expect.Equal(t, "jobs", expect.Must(recordedJobs(s)), nil)
 	name := arrayName(s) + ".0123abcd.0"
 	for _, text := range []string{"", "{", `{"name": "` + arrayName(s) + `.ffffffff.0"}`, "null"} {
 		expect.NoError(t, write(s, name+".json", []byte(text)))
