@@ -35,13 +35,10 @@ func TestModelAtFollowsTraining(t *testing.T) {
 		m.Params.Flat(s).CopyFrom(m.Params.Flat(s).MulScalar(1.5))
 		s.Close()
 		after := logitsOn(at, pe.Grid(6, 6))
-		if slices.Equal(before, after) {
-			t.Errorf("%s: other weights give the same logits", name)
-		}
+		expect.Equal(t, name+": other weights give the same logits", slices.Equal(before, after), false)
 		again := expect.Must(m.At(pe.Grid(6, 6)))
-		if !slices.Equal(logitsOn(again, pe.Grid(6, 6)), after) {
-			t.Errorf("%s: a model made of the new weights differs from one that followed them", name)
-		}
+		expect.Equal(t, name+": a model made of the new weights differs from one that followed them",
+			!slices.Equal(logitsOn(again, pe.Grid(6, 6)), after), false)
 		same := expect.Must(m.At(pe.Grid(4, 4)))
 		if x := logitsOn(same, pe.Grid(4, 4)); slices.Equal(x, own) || !slices.Equal(x, logitsOn(m, pe.Grid(4, 4))) {
 			t.Errorf("%s: at its own positions it is another model", name)

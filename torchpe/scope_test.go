@@ -43,9 +43,7 @@ func TestDo(t *testing.T) {
 	y := s.Do(func(c *Scope) Tensor {
 		return c.Do(func(d *Scope) Tensor { return x.In(d).Square().AddScalar(1).Sqrt().Square() }).AddScalar(-1)
 	})
-	if y.Scope() != s {
-		t.Error("the result belongs to another scope")
-	}
+	expect.Equal(t, "the result belongs to another scope", y.Scope() != s, false)
 	near(t, "result", []float64{y.Item()}, []float64{9}, 1e-14)
 	live(t, "operand and result", before, 2)
 

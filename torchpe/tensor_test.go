@@ -37,9 +37,8 @@ func roundTrip[T Element](t *testing.T, s *Scope, dtype DType, want []T) {
 	turned := []T{want[0], want[3], want[1], want[4], want[2], want[5]}
 	expect.Equal(t, fmt.Sprintf("%s: transposed", dtype), Values[T](x.Transpose(0, 1)), turned)
 	want[0] = want[5]
-	if have := Values[T](x); slices.Equal(have, want) {
-		t.Errorf("%s: the tensor shares the caller's memory", dtype)
-	}
+	expect.Equal(t, fmt.Sprintf("%s: the tensor shares the caller's memory", dtype),
+		slices.Equal(Values[T](x), want), false)
 }
 
 // TestBadCreation makes tensors that cannot be: an *Error each time.
@@ -116,9 +115,7 @@ func TestRandN(t *testing.T) {
 	s := kept(t, NewScope())
 	draw := func(seed uint64) []float64 { return RandN(s, seed, Float64, CPU, 100).Float64s() }
 	identical(t, "the same seed", draw(1), draw(1))
-	if slices.Equal(draw(1), draw(2)) {
-		t.Error("another seed draws the same")
-	}
+	expect.Equal(t, "another seed draws the same", slices.Equal(draw(1), draw(2)), false)
 }
 
 // TestNames checks how types and devices are written and read.

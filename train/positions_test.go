@@ -114,9 +114,7 @@ func TestPositionsGoByName(t *testing.T) {
 		for _, name := range a.Names() {
 			if x, ok := a.Tensor(name); ok && strings.HasPrefix(name, "w/") {
 				y, _ := b.Tensor(name)
-				if !bytes.Equal(x.Data, y.Data) {
-					t.Errorf("%s: %s differs", scheme, name)
-				}
+				expect.Equal(t, fmt.Sprintf("%s: %s differs", scheme, name), !bytes.Equal(x.Data, y.Data), false)
 			}
 		}
 	}
@@ -232,12 +230,10 @@ func TestPositionsOfPuzzles(t *testing.T) {
 	}
 	own := end(nil)
 	expect.Equal(t, "places of no file", places, "")
-	if !bytes.Equal(own, end(grid(func(r, c int) string { return fmt.Sprintf("%d,%d", r+1, c+1) }))) {
-		t.Error("the same grid in a file gives another model")
-	}
-	if bytes.Equal(own, end(grid(func(r, c int) string { return fmt.Sprintf("%d,%d", c, r) }))) {
-		t.Error("the grid in another order gives the same model")
-	}
+	expect.Equal(t, "the same grid in a file gives another model",
+		!bytes.Equal(own, end(grid(func(r, c int) string { return fmt.Sprintf("%d,%d", r+1, c+1) }))), false)
+	expect.Equal(t, "the grid in another order gives the same model",
+		bytes.Equal(own, end(grid(func(r, c int) string { return fmt.Sprintf("%d,%d", c, r) }))), false)
 	expect.Equal(t, "places of a file", places, "[0,4,8,12,1,5,9,13,2,6,10,14,3,7,11,15][[0,0],[1,0],[2,0],[3,0],"+
 		"[0,1],[1,1],[2,1],[3,1],[0,2],[1,2],[2,2],[3,2],[0,3],[1,3],[2,3],[3,3]]")
 }

@@ -85,16 +85,12 @@ func sameFinal(t *testing.T, got, want final) {
 		t.Errorf("%d tensors in the checkpoint, want %d", len(got.weights), len(want.weights))
 	}
 	for name, w := range want.weights {
-		if !bytes.Equal(got.weights[name], w) {
-			t.Errorf("%s differs", name)
-		}
+		expect.Equal(t, name+" differs", !bytes.Equal(got.weights[name], w), false)
 	}
 	if !reflect.DeepEqual(got.metrics, want.metrics) || len(want.metrics) == 0 {
 		t.Errorf("metrics differ:\n%v\nwant\n%v", got.metrics, want.metrics)
 	}
-	if !bytes.Equal(got.probes, want.probes) {
-		t.Error("probes differ")
-	}
+	expect.Equal(t, "probes differ", !bytes.Equal(got.probes, want.probes), false)
 	expect.Equal(t, "events for TensorBoard differ", got.events, want.events)
 }
 

@@ -178,9 +178,7 @@ func TestRenamedBatches(t *testing.T) {
 			epoch == 0 && len(names) == 2)
 		names[key] = true
 		half := len(symbols) / 2
-		if slices.Equal(symbols[:half], symbols[half:]) {
-			t.Error("both members have the same")
-		}
+		expect.Equal(t, "both members have the same", slices.Equal(symbols[:half], symbols[half:]), false)
 		s.Close()
 	}
 }
@@ -250,9 +248,7 @@ func TestRenamedHeldOut(t *testing.T) {
 	if !slices.Equal(k.train.symbols, want) || !slices.Equal(k.train.target, was.train.target) {
 		t.Error("symbols that keep their names are not those of the files")
 	}
-	if s.fingerprint == was.fingerprint {
-		t.Error("the same fingerprint as without other sizes")
-	}
+	expect.Equal(t, "the same fingerprint as without other sizes", s.fingerprint == was.fingerprint, false)
 	expect.Equal(t, "fingerprint, loaded again", expect.Must(load(c)).fingerprint, s.fingerprint)
 }
 
@@ -355,9 +351,7 @@ func TestShownTrainingHasTheProbeOfTheModel(t *testing.T) {
 			t.Fatalf("puzzle %d: the probe is token %d, want %d", i, got, c.Symbols()+1)
 		}
 	}
-	if slices.Equal(x.symbols, task.train.symbols) {
-		t.Error("the file's symbols were changed")
-	}
+	expect.Equal(t, "the file's symbols were changed", slices.Equal(x.symbols, task.train.symbols), false)
 	sums := expect.Must(task.trainingSums(e)) // of a model that was not trained
 	if share := sums.correct[0] / sums.examples; share < .1 || share > .5 {
 		t.Errorf("an untrained model is right in %v of the training puzzles", share)

@@ -66,9 +66,8 @@ func TestUntil(t *testing.T) {
 		expect.Equal(t, fmt.Sprintf("member %d has other records beside another", m),
 			own, memberRecords(t, aloneDir, 0))
 		both, one := readFinal(t, dir).weights["w/head.weight"], readFinal(t, aloneDir).weights["w/read_out.weight"]
-		if !bytes.Equal(both[m*len(one):(m+1)*len(one)], one) {
-			t.Errorf("member %d has other weights beside another than alone", m)
-		}
+		expect.Equal(t, fmt.Sprintf("member %d has other weights beside another than alone", m),
+			!bytes.Equal(both[m*len(one):(m+1)*len(one)], one), false)
 	}
 	expect.Equal(t, fmt.Sprint("both members stop after steps ", steps), len(steps), 2)
 	expect.Equal(t, "the run ended after step",
@@ -102,9 +101,8 @@ func TestAnswersOfStoppedMembers(t *testing.T) {
 		for _, name := range []string{"prediction/validation", "attention/1", "noise/accuracy"} {
 			_, together := probed(t, dir, name)
 			_, want := probed(t, aloneDir, name)
-			if !slices.Equal(together[m*len(want):(m+1)*len(want)], want) {
-				t.Errorf("member %d has other %s beside another than alone", m, name)
-			}
+			expect.Equal(t, fmt.Sprintf("member %d has other %s beside another than alone", m, name),
+				!slices.Equal(together[m*len(want):(m+1)*len(want)], want), false)
 		}
 	}
 }

@@ -36,9 +36,7 @@ func TestWriteMatchesPublishedBytes(t *testing.T) {
 		expect.Equal(t, name, len(ps), 3000)
 		var b bytes.Buffer
 		expect.NoError(t, writeSet(&b, ps))
-		if !bytes.Equal(b.Bytes(), want) {
-			t.Errorf("%s was not written as it was read", name)
-		}
+		expect.Equal(t, name+" was not written as it was read", !bytes.Equal(b.Bytes(), want), false)
 	}
 }
 

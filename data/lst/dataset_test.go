@@ -62,9 +62,8 @@ func TestLoadPublished(t *testing.T) {
 	for _, ps := range [][]Puzzle{d.IID, again.IID} {
 		slices.SortFunc(ps, comparePuzzles)
 	}
-	if !slices.Equal(d.IID, again.IID) {
-		t.Error("the order of the files decides which puzzles are held out")
-	}
+	expect.Equal(t, "the order of the files decides which puzzles are held out", !slices.Equal(d.IID, again.IID),
+		false)
 }
 
 func TestSplit(t *testing.T) {
@@ -99,12 +98,10 @@ func TestSplitDependsOnSeedAndContentsOnly(t *testing.T) {
 	shuffled := slices.Clone(pool)
 	rand.New(rand.NewPCG(1, 1)).Shuffle(len(pool),
 		func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-	if !slices.Equal(first, held(shuffled, 1)) {
-		t.Error("the order of the pool decides which puzzles are held out")
-	}
-	if slices.Equal(first, held(pool, 2)) {
-		t.Error("the seed does not decide which puzzles are held out")
-	}
+	expect.Equal(t, "the order of the pool decides which puzzles are held out",
+		!slices.Equal(first, held(shuffled, 1)), false)
+	expect.Equal(t, "the seed does not decide which puzzles are held out", slices.Equal(first, held(pool, 2)),
+		false)
 }
 
 func TestLoadErrors(t *testing.T) {

@@ -163,9 +163,8 @@ func TestGenerateIsDeterministic(t *testing.T) {
 func TestGenerateValidationIgnoresTraining(t *testing.T) {
 	_, with := generated(t, Options{Train: 300, Validation: 60}, 7)
 	_, without := generated(t, Options{Validation: 60}, 7)
-	if !slices.Equal(with, without) {
-		t.Error("the validation set depends on the size of the training set")
-	}
+	expect.Equal(t, "the validation set depends on the size of the training set", !slices.Equal(with, without),
+		false)
 }
 
 func TestGenerateErrors(t *testing.T) {

@@ -220,12 +220,10 @@ func TestDrawIsAPureFunction(t *testing.T) {
 	for _, exact := range []bool{true, false} {
 		m := Masking{0.5, exact}
 		base := draw(m, 1, StreamTrain, 7, 8, 40)
-		if !slices.Equal(base, draw(m, 1, StreamTrain, 7, 8, 40)) {
-			t.Error("the same arguments gave two masks")
-		}
-		if !slices.Equal(base, draw(m, 1, StreamTrain, 7, 20, 40)[:8*40]) {
-			t.Error("a larger draw begins with other masks")
-		}
+		expect.Equal(t, "the same arguments gave two masks",
+			!slices.Equal(base, draw(m, 1, StreamTrain, 7, 8, 40)), false)
+		expect.Equal(t, "a larger draw begins with other masks",
+			!slices.Equal(base, draw(m, 1, StreamTrain, 7, 20, 40)[:8*40]), false)
 		for what, other := range map[string][]bool{
 			"seed":        draw(m, 2, StreamTrain, 7, 8, 40),
 			"high seed":   draw(m, 1+1<<63, StreamTrain, 7, 8, 40),

@@ -98,9 +98,7 @@ func TestFindUnknown(t *testing.T) {
 // TestRegisterTwice: two schemes of one name are a mistake of the program.
 func TestRegisterTwice(t *testing.T) {
 	defer func() {
-		if recover() == nil {
-			t.Error("a second scheme called nope was registered")
-		}
+		expect.Equal(t, "a second scheme called nope was registered", recover() == nil, false)
 	}()
 	pe.Register(pe.Scheme{Name: "nope"})
 }

@@ -50,9 +50,7 @@ func TestInterval(t *testing.T) {
 	}
 	with := svgOf(alone(b, 3, 2))
 	b.Groups[0].Interval = &Interval{Mean: 1.05, Low: 1, High: 1.1}
-	if svgOf(alone(b, 3, 2)) == with {
-		t.Error("the interval is not drawn")
-	}
+	expect.Equal(t, "the interval is not drawn", svgOf(alone(b, 3, 2)) == with, false)
 	b.Groups[0].Interval.Low = 1.2
 	expect.Error(t, expect.ErrorOf(Compose(alone(b, 3, 2))), "interval from 1.2")
 }
@@ -73,7 +71,6 @@ func TestHollowOnMedian(t *testing.T) {
 	b := Boxes{HollowNote: "hollow: not fitted",
 		Groups: []Group{{Label: "a", Values: []float64{0.5}, Hollow: []bool{true}}}}
 	svg := svgOf(alone(b, 3, 2))
-	if strings.LastIndex(svg, "fill:#FFFFFF") < strings.LastIndex(svg, "stroke-width:1.5") {
-		t.Error("the line of the median covers the hollow dot")
-	}
+	expect.Equal(t, "the line of the median covers the hollow dot",
+		strings.LastIndex(svg, "fill:#FFFFFF") < strings.LastIndex(svg, "stroke-width:1.5"), false)
 }

@@ -119,9 +119,8 @@ func TestOrderOfLinesDoesNotMatter(t *testing.T) {
 	l.Series = append(l.Series, flat("alibi", 0.5, 3), flat("fire", 0.5, 3), flat("tisa", 0.5, 3))
 	want := svgOf(alone(l, ColumnWidth, 2.3))
 	slices.Reverse(l.Series)
-	if svgOf(alone(l, ColumnWidth, 2.3)) != want {
-		t.Error("the same lines in another order give another figure")
-	}
+	expect.Equal(t, "the same lines in another order give another figure",
+		svgOf(alone(l, ColumnWidth, 2.3)) != want, false)
 }
 
 // Where the labels of lines do not fit at their ends, a legend names them; where that does not fit,

@@ -95,9 +95,7 @@ func TestLetters(t *testing.T) {
 		expect.Equal(t, fmt.Sprint("panel ", k), Letter(k), want)
 	}
 	svg := svgOf(alone(examplePuzzle, 2, 1.5))
-	if strings.Contains(svg, ">A<") {
-		t.Error("a panel alone has a letter")
-	}
+	expect.Equal(t, "a panel alone has a letter", strings.Contains(svg, ">A<"), false)
 }
 
 func TestPageErrors(t *testing.T) {

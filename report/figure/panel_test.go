@@ -272,9 +272,7 @@ func TestMapKeepsShape(t *testing.T) {
 	scale := math.Hypot(float64(at[0].X-at[1].X), float64(at[0].Y-at[1].Y)) / 3
 	expect.Near(t, "third side of a triangle of 3, 4 and",
 		math.Hypot(float64(at[1].X-at[2].X), float64(at[1].Y-at[2].Y))/scale, 5, 1e-9)
-	if at[2].Y <= at[0].Y {
-		t.Error("y does not point upwards")
-	}
+	expect.Equal(t, "y does not point upwards", at[2].Y <= at[0].Y, false)
 	for _, p := range at {
 		if p.X < 0 || p.X > 200 || p.Y < 0 || p.Y > 100 {
 			t.Errorf("%v is outside the frame", p)

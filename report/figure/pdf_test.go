@@ -169,9 +169,8 @@ func TestImageOffOrigin(t *testing.T) {
 		c.DrawImage(vg.Rectangle{Max: vg.Point{X: 48, Y: 24}}, blocks(min))
 		return document(c)
 	}
-	if !bytes.Equal(draw(image.Point{}), draw(image.Pt(-7, 1000))) {
-		t.Error("an image whose bounds do not start at 0, 0 is drawn differently")
-	}
+	expect.Equal(t, "an image whose bounds do not start at 0, 0 is drawn differently",
+		!bytes.Equal(draw(image.Point{}), draw(image.Pt(-7, 1000))), false)
 }
 
 // Images of one size come in the order in which they were drawn, each where it belongs and nothing

@@ -166,7 +166,5 @@ func TestSave(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "index.html")
 	expect.NoError(t, hostilePage().Save(file))
 	got, _ := os.ReadFile(file)
-	if !bytes.Equal(got, rendered(hostilePage())) {
-		t.Error("Save and Write differ")
-	}
+	expect.Equal(t, "Save and Write differ", !bytes.Equal(got, rendered(hostilePage())), false)
 }

@@ -150,9 +150,7 @@ func TestSave(t *testing.T) {
 		got = append(got, e.Name())
 		saved, _ := os.ReadFile(filepath.Join(dir, e.Name()))
 		want, _ := os.ReadFile(filepath.Join("testdata", "plain"+filepath.Ext(e.Name())))
-		if !bytes.Equal(saved, want) {
-			t.Errorf("%s differs from what its writer writes", e.Name())
-		}
+		expect.Equal(t, e.Name()+" differs from what its writer writes", !bytes.Equal(saved, want), false)
 	}
 	want := "accuracy.v2.csv accuracy.v2.html accuracy.v2.json accuracy.v2.md accuracy.v2.tex"
 	expect.Equal(t, "wrote", strings.Join(got, " "), want)

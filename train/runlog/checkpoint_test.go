@@ -177,9 +177,7 @@ func TestSaveCheckpointRefuses(t *testing.T) {
 		expect.Error(t, err, test.want, s.dir)
 	}
 	expect.Error(t, r.SaveProbes([]safetensors.Tensor{big}, nil), "needs 5 MB")
-	if after := snapshot(t, s.dir); !maps.Equal(before, after) {
-		t.Error("files changed")
-	}
+	expect.Equal(t, "files changed", !maps.Equal(before, snapshot(t, s.dir)), false)
 }
 
 // TestCheckpointSchema checks that a checkpoint of a newer program is refused, not passed over for

@@ -161,9 +161,7 @@ func TestLockedByThisProcess(t *testing.T) {
 	if _, err := Resume(s.dir, opts); !errors.As(err, &locked) {
 		t.Errorf("Resume: %v", err)
 	}
-	if after := snapshot(t, s.dir); fmt.Sprint(after) != fmt.Sprint(before) {
-		t.Error("files changed")
-	}
+	expect.Equal(t, "files changed", fmt.Sprint(snapshot(t, s.dir)) != fmt.Sprint(before), false)
 	expect.NoError(t, r.Close())
 	expect.Equal(t, "after Close the lock says", snapshot(t, s.dir)[lockFile], "")
 	expect.NoError(t, expect.Must(Resume(s.dir, Options{})).Close())

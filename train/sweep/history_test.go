@@ -306,9 +306,8 @@ func TestHistories(t *testing.T) {
 		checkHistory(t, string(text), len(s.Plan.Tasks), count)
 		for _, task := range s.Plan.Tasks {
 			for _, name := range task.Runs {
-				if !maps.Equal(finished(t, s, name), finished(t, alone, name)) {
-					t.Errorf("%s differs", name)
-				}
+				expect.Equal(t, name+" differs", !maps.Equal(finished(t, s, name), finished(t, alone, name)),
+					false)
 			}
 		}
 		if t.Failed() {

@@ -46,9 +46,7 @@ var systemCases = map[string]func(t *testing.T){
 		}
 	},
 	"tp_blas": func(t *testing.T) {
-		if DescribeSystem().BLAS == "" {
-			t.Error("no name of the BLAS")
-		}
+		expect.Equal(t, "no name of the BLAS", DescribeSystem().BLAS == "", false)
 	},
 	"tp_blas_kernel": testKernels,
 	"tp_blas_wanted": testKernels,
