@@ -300,9 +300,8 @@ func TestResumeAllowsChangedSettings(t *testing.T) {
 		strings.Contains(err.Error(), "epochs was") {
 		t.Fatal(err)
 	}
-	result, err := Run(t.Context(), c, dir, Options{Resume: true,
-		AllowChanged: []string{"epochs", "members.lr", "log_every"}})
-	expect.NoError(t, err)
+	result := expect.Must(Run(t.Context(), c, dir, Options{Resume: true,
+		AllowChanged: []string{"epochs", "members.lr", "log_every"}}))
 	expect.Equal(t, "epochs", result.Members[0].Epochs, 2)
 	envs := environments(t, dir)
 	if !slices.Contains(envs[len(envs)-1].Changed, "epochs was 12 and is 2 after step 2") {

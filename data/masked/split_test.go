@@ -121,9 +121,7 @@ func TestSplitTime(t *testing.T) {
 		chi += float64((c-300)*(c-300)) / (300 * 0.7)
 	}
 	checkChi(t, "random test points", chi, 19)
-	if !strings.Contains(r.How, "random") || !strings.Contains(r.How, "seed 5") {
-		t.Error(r.How)
-	}
+	expect.Contains(t, r.How, "random", "seed 5")
 	again, _ := SplitTime(20000, TimeSplit{Share: DefaultHeldOut, Random: true, Seed: 5})
 	other, _ := SplitTime(20000, TimeSplit{Share: DefaultHeldOut, Random: true, Seed: 6})
 	if !slices.Equal(again.Test, r.Test) || slices.Equal(other.Test, r.Test) {

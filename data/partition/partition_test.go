@@ -200,9 +200,8 @@ func cabnp(t *testing.T, name string) string {
 // Both files of the real partition give the same networks, of the sizes that its paper prints.
 func TestCABNP(t *testing.T) {
 	list := expect.Must(Read(cabnp(t, "cortex_parcel_network_assignments.txt"), text.Auto))
-	key, err := Read(cabnp(t,
-		"CortexSubcortex_ColeAnticevic_NetPartition_wSubcorGSR_parcels_LR_LabelKey.txt"), text.Auto)
-	expect.NoError(t, err)
+	key := expect.Must(Read(cabnp(t,
+		"CortexSubcortex_ColeAnticevic_NetPartition_wSubcorGSR_parcels_LR_LabelKey.txt"), text.Auto))
 	if list.Order != LeftFirst || list.Modules[8] != "Default" || len(key.Labels) != 718 {
 		t.Errorf("list of order %q with modules %v; key of %d", list.Order, list.Modules,
 			len(key.Labels))
@@ -223,10 +222,8 @@ func TestCABNP(t *testing.T) {
 		t.Errorf("names %q of the list and %q of the key", a.Names, b.Names)
 	}
 	// The subcortex has no Glasser names: all tokens get the names that the key made.
-	if whole, err := key.Match(Tokens{Count: 718, File: "x.npy"}); err != nil ||
-		whole.Names[0] != "Visual1-04_L-Ctx" || whole.Names[717] != key.Names[1][717] {
-		t.Errorf("%+v, %v", whole, err)
-	}
+	whole := expect.Must(key.Match(Tokens{Count: 718, File: "x.npy"})).Names
+	expect.Equal(t, "names", [2]string{whole[0], whole[717]}, [2]string{"Visual1-04_L-Ctx", key.Names[1][717]})
 	// Right first by name, as the official Glasser files have it: each parcel keeps its network.
 	right := append(slices.Clone(key.Names[0][180:360]), key.Names[0][:180]...)
 	c := expect.Must(key.Match(Tokens{Count: 360, Names: right, File: "x.nii"}))

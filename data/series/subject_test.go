@@ -142,11 +142,7 @@ func TestSubjectsOfHCPLayout(t *testing.T) {
 	d := expect.Must(Source{Data: []string{dir}}.Read(nil, true))
 	expect.Equal(t, "subjects", fmt.Sprintf("%q %v", d.Subjects, d.OfFrame),
 		`["100307" "100408"] [0 0 0 0 1 1 1 1]`)
-	if !slices.ContainsFunc(d.Notes, func(n string) bool {
-		return strings.Contains(n, "2 subjects of 4 files are named by folders")
-	}) {
-		t.Errorf("%q", d.Notes)
-	}
+	expect.Contains(t, strings.Join(d.Notes, "\n"), "2 subjects of 4 files are named by folders")
 	if !slices.ContainsFunc(d.Notes, func(n string) bool {
 		return strings.Contains(n, "100408") && strings.Contains(n, "holds the same numbers as") &&
 			strings.Contains(n, "100307")

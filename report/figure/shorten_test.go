@@ -101,9 +101,7 @@ func TestLongLegends(t *testing.T) {
 		t.Errorf("the page's legend is %v high", high)
 	}
 	svg = svgOf(page)
-	if !strings.Contains(svg, ">name 0<") || !strings.Contains(svg, " more<") {
-		t.Error("the page's legend is not there")
-	}
+	expect.Contains(t, svg, ">name 0<", " more<") // the page's legend
 }
 
 // Tokens of a strip are counted from 0, with few enough numbers to read.

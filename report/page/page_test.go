@@ -118,9 +118,7 @@ func TestFigureIsInline(t *testing.T) {
 	// 72 pt by 36 pt are 96 by 48 pixels, shown 1.3 times as large
 	want := `src="data:image/svg+xml;base64,` + base64.StdEncoding.EncodeToString([]byte(square)) +
 		`"`
-	if !strings.Contains(page, want) || !strings.Contains(page, `width="125" height="62"`) {
-		t.Errorf("no %s with its size in the page", want)
-	}
+	expect.Contains(t, page, want, `width="125" height="62"`)
 }
 
 // A link leads to a file beside the page, whatever the name of the file.

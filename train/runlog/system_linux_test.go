@@ -112,9 +112,7 @@ func TestReadOnly(t *testing.T) {
 		t.Fatalf("%s (%v)", out, err)
 	}
 	for i, path := range []string{filepath.Join(dir, "new"), filepath.Join(dir, "old", lockFile)} {
-		if !strings.Contains(lines[i], path) || !strings.Contains(lines[i], "permission denied") {
-			t.Errorf("got %q, want %q and the reason", lines[i], path)
-		}
+		expect.Contains(t, lines[i], path, "permission denied")
 	}
 }
 
