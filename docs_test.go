@@ -2,20 +2,20 @@ package torchpe_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Every test that docs/faults.md names is there.
 func TestFaultsPage(t *testing.T) {
-	page, err := os.ReadFile("docs/faults.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := expect.Must(os.ReadFile("docs/faults.md"))
 	out, err := exec.Command("git", "grep", "-hoE", `^func Test\w+`, "--", "*_test.go").Output()
 	if err != nil {
 		t.Skipf("the names in docs/faults.md were not checked: git grep: %v", err)
@@ -39,14 +39,8 @@ func TestAddingASchemePage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds models/pe and models/export with the scheme of docs/adding-a-scheme.md")
 	}
-	page, err := os.ReadFile("docs/adding-a-scheme.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := expect.Must(os.ReadFile("docs/adding-a-scheme.md"))
+	root := expect.Must(os.Getwd())
 	dir := t.TempDir()
 	replace := map[string]string{}
 	for _, block := range sourceBlock.FindAllStringSubmatch(string(page), -1) {
@@ -55,29 +49,22 @@ func TestAddingASchemePage(t *testing.T) {
 			text = string(before) + map[string]string{".py": "\n\n"}[filepath.Ext(path)] + text
 		}
 		replace[filepath.Join(root, path)] = filepath.Join(dir, filepath.Base(path))
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(path)), []byte(text), 0o666))
 	}
-	if len(replace) != 4 {
-		t.Fatalf("the page has %d files, want the scheme, its facts, its test and its class: %v", len(replace), replace)
-	}
+	expect.Equal(t, fmt.Sprint("files of the page, want the scheme, its facts, its test and its class: ", replace),
+		len(replace), 4)
 	overlay := filepath.Join(dir, "overlay.json")
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err == nil {
 		err = os.WriteFile(overlay, text, 0o666)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	out, err := exec.Command("go", "test", "-v", "-overlay", overlay, "-run",
 		"^(TestGaussian.*|TestSchemes|TestOptions|TestEverySchemeHasAPart|TestConformance)$/^gaussian$",
 		"./models/pe", "./models/export").CombinedOutput()
 	for _, want := range []string{"TestConformance/gaussian", "TestGaussianFormula", "TestSchemes",
 		"TestEverySchemeHasAPart"} {
-		if !strings.Contains(string(out), "--- PASS: "+want+" ") {
-			t.Errorf("%s did not pass", want)
-		}
+		expect.Contains(t, string(out), "--- PASS: "+want+" ")
 	}
 	if err != nil || t.Failed() {
 		t.Errorf("%v:\n%s", err, out)

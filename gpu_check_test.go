@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Programs in the place of torchpe, of its test programs and of Python, for rehearsals. STUB_DOCTOR
@@ -47,21 +49,14 @@ func gpuCheck(t *testing.T, env []string, parts ...string) (int, map[string]stri
 	}
 	dir := t.TempDir()
 	kit, out := filepath.Join(dir, "kit"), filepath.Join(dir, "out")
-	sources, err := exec.Command("scripts/gpu_kit.sh", "sources").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	sources := expect.Must(exec.Command("scripts/gpu_kit.sh", "sources").Output())
 	programs := map[string]string{"kit/torchpe": stubTorchpe, "python": stubPython, "kit/sources": string(sources)}
 	for _, name := range []string{"torchpe", "models", "models_pe", "train"} {
 		programs["kit/"+name+".test"] = stubTests
 	}
-	if err := os.MkdirAll(kit, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.MkdirAll(kit, 0o755))
 	for name, text := range programs {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 	}
 	cmd := exec.Command("scripts/gpu_check.sh", parts...)
 	cmd.Env = append(os.Environ(), append([]string{"DEVICE=cpu", "KIT=" + kit, "OUT=" + out,
@@ -76,10 +71,7 @@ func gpuCheck(t *testing.T, env []string, parts ...string) (int, map[string]stri
 		t.Errorf("%d files, at most 8 come back", len(found))
 	}
 	for _, f := range found {
-		content, err := os.ReadFile(filepath.Join(out, f.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := expect.Must(os.ReadFile(filepath.Join(out, f.Name())))
 		files[f.Name()] = string(content)
 	}
 	return cmd.ProcessState.ExitCode(), files
@@ -98,9 +90,7 @@ func containsAll(t *testing.T, what, text string, parts ...string) {
 func TestGPUCheck(t *testing.T) {
 	t.Parallel()
 	code, files := gpuCheck(t, nil, "build", "smoke", "bench", "peers", "more", "tests")
-	if code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	expect.Equal(t, "exit code", code, 0)
 	// 0.2 ms a model and step of 256,000 are 51.2 s; 6.5 ms over 0.2 are 32.5.
 	containsAll(t, "summary", files["summary.md"], "256,000 steps |  |  | 51.2 |", "eager, LST | 20 |  | 32.5 |",
 		"| pytorch | lst, 15 members stacked, one graph, compiled, tf32 | 6.500 |",
@@ -118,10 +108,8 @@ func TestGPUCheck(t *testing.T) {
 func TestGPUSummary(t *testing.T) {
 	t.Parallel()
 	records := filepath.Join(t.TempDir(), "bench.jsonl")
-	if err := os.WriteFile(records, []byte(`{"who": "torchpe", "label": "lst", "result": `+
-		`{"preset": "lst", "members": 15, "batch": 128, "step_ms_median": 3}}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(records, []byte(`{"who": "torchpe", "label": "lst", "result": `+
+		`{"preset": "lst", "members": 15, "batch": 128, "step_ms_median": 3}}`), 0o666))
 	for gpu, want := range map[string]string{"nvidia-h200": "256,000 steps | 50 | 44 | 51.2 |",
 		"nvidia-h100-80gb-hbm3": "256,000 steps | 75 | 63 | 51.2 |", "nvidia-l4": "256,000 steps |  |  | 51.2 |"} {
 		out, err := exec.Command("python3", "scripts/gpu_summary.py", records, "--gpu", gpu).CombinedOutput()
@@ -140,9 +128,7 @@ func TestGPUCheckWithBrokenBuild(t *testing.T) {
 	t.Parallel()
 	code, files := gpuCheck(t, []string{"BUILD_SHIM=false", "STUB_DOCTOR=exit 127"}, "build", "smoke", "bench",
 		"peers", "tests")
-	if code != 1 {
-		t.Errorf("exit code %d", code)
-	}
+	expect.Equal(t, "exit code", code, 1)
 	// The third column is the seconds that it took.
 	row := regexp.MustCompile(`\| build by build_direct.py \| failed \(1\) \| \d+ \| nvcc says no \|`)
 	if !row.MatchString(files["summary.md"]) {
@@ -158,9 +144,7 @@ func TestGPUCheckWithBrokenBuild(t *testing.T) {
 func TestGPUCheckDeadline(t *testing.T) {
 	t.Parallel()
 	code, files := gpuCheck(t, []string{"STUB_BENCH=sleep 60", "DEADLINE=14"}, "bench", "peers")
-	if code != 1 {
-		t.Errorf("exit code %d", code)
-	}
+	expect.Equal(t, "exit code", code, 1)
 	containsAll(t, "summary", files["summary.md"], "| torchpe: lst, 15 members, tf32 | failed (124) |",
 		"| torchpe: lst, 15 members, bf16 | skipped |",
 		"| PyTorch: lst, 1 model, eager | skipped | 0 | the deadline is near |")
@@ -170,10 +154,7 @@ func TestGPUCheckDeadline(t *testing.T) {
 // The page of results/gpu has the tables that the scripts make of its files.
 func TestGPUPage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("results/gpu/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := expect.Must(os.ReadFile("results/gpu/README.md"))
 	for _, flags := range [][]string{{"results/gpu/bench.jsonl", "--gpu", "nvidia-h200"},
 		{"--trace", "results/gpu/trace.csv"}} {
 		out, err := exec.Command("python3", append([]string{"scripts/gpu_summary.py"}, flags...)...).CombinedOutput()
@@ -202,9 +183,7 @@ func TestGPUKernels(t *testing.T) {
 	}
 	trace := filepath.Join(t.TempDir(), "steps.json")
 	text := `{"traceEvents": [{"ph": "M"}, ` + strings.Join(events, ", ") + `]}`
-	if err := os.WriteFile(trace, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(trace, []byte(text), 0o666))
 	out, err := exec.Command("python3", "scripts/gpu_kernels.py", trace).CombinedOutput()
 	if errors.Is(err, exec.ErrNotFound) {
 		t.Skip("needs python3")

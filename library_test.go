@@ -5,8 +5,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // The module of docs/go-library.md builds outside of the tree and runs.
@@ -14,29 +15,17 @@ func TestLibraryPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links libtorch")
 	}
-	root, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("docs/go-library.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := expect.Must(filepath.Abs("."))
+	page := expect.Must(os.ReadFile("docs/go-library.md"))
 	program := regexp.MustCompile("(?s)```go\n(.*?)```").FindSubmatch(page)
 	if program == nil {
 		t.Fatal("no program")
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), program[1], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), program[1], 0o666))
 	sums, err := os.ReadFile("go.sum") // as go mod tidy would get them, without a network
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o666))
 	var out []byte
 	for _, args := range [][]string{
 		{"mod", "init", "example.org/mine"},
@@ -49,9 +38,5 @@ func TestLibraryPage(t *testing.T) {
 			t.Fatalf("go %q: %v\n%s", args, err, out)
 		}
 	}
-	for _, want := range []string{"rope epoch 2: training", "2d-fixed epoch 2: training"} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
-	}
+	expect.Contains(t, string(out), "rope epoch 2: training", "2d-fixed epoch 2: training")
 }

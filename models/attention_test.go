@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/arch"
 	"torchpe/models/pe"
@@ -35,9 +36,7 @@ func checkUnseen(t *testing.T, name, fidelity string, read bool, dropout float64
 	}
 	trace := models.NewTrace("attention/*", "hidden/*")
 	want := passScalars(m, x, trace)
-	if len(trace.Names()) != 4 {
-		t.Fatalf("traced: %v", trace.Names())
-	}
+	expect.Equal(t, fmt.Sprint("traced: ", trace.Names()), len(trace.Names()), 4)
 	have := passScalars(m, x, nil)
 	petest.Near(t, "predictions", have.result, want.result, 5e-12)
 	petest.Near(t, "gradients", have.gradients, want.gradients, 5e-12)

@@ -120,9 +120,7 @@ func checkMembersTrainAsAlone(t *testing.T, method torchpe.Method, sp petest.Spe
 // TestValidateListsAll: all mistakes of a configuration are in one error, each with its value.
 func TestValidateListsAll(t *testing.T) {
 	good := expect.Must(petest.Spec{Scheme: "learn"}.Config())
-	if err := good.Validate(); err != nil {
-		t.Fatalf("a good configuration: %v", err)
-	}
+	expect.NoError(t, good.Validate())
 	bad := models.Config{
 		Transformer: arch.Transformer{
 			Layers: 0, Heads: 3, DModel: 8, FFMultiple: 0, Dropout: 1,
@@ -181,32 +179,25 @@ func TestTraceByName(t *testing.T) {
 	expect.Equal(t, "number", len(all), len(shapes))
 	petest.Near(t, "the logits of the trace", all["logits"], all["returned"], 0)
 	table := expect.Must(m.Params.Values("pe.table")) // [E,L,N,D]
-	if got := all["pe/1"].Row(1); !slices.Equal(got, table[(3+1)*n*d:(3+2)*n*d]) {
-		t.Error("pe/1 of member 1 is not its table of block 1")
-	}
+	expect.Equal(t, "pe/1 of member 1 is not its table of block 1",
+		!slices.Equal(all["pe/1"].Row(1), table[(3+1)*n*d:(3+2)*n*d]), false)
 	for i := 0; i < len(all["attention/2"].Values); i += n {
 		sum := 0.0
 		for _, w := range all["attention/2"].Values[i : i+n] {
 			sum += w
 		}
-		if math.Abs(sum-1) > 1e-12 {
-			t.Fatalf("attention weights add up to %g", sum)
-		}
+		expect.Near(t, "attention weights add up to", sum, 1, 1e-12)
 	}
 	for name := range shapes {
 		if name == "returned" {
 			continue
 		}
 		one := trace(m, false, 0, name, "no such thing")
-		if len(one) != 2 {
-			t.Errorf("asked for %s and got %d intermediates", name, len(one)-1)
-		}
+		expect.Equal(t, "the logits and intermediates, asked for "+name, len(one), 2)
 		petest.Near(t, name+" asked for alone", one[name], all[name], 1e-14)
 	}
 	nope := petest.Spec{Scheme: "nope"}.Model(t)
-	if found := trace(nope, false, 0, "pe/*"); len(found) != 1 {
-		t.Errorf("nope has tables: %d", len(found)-1)
-	}
+	expect.Equal(t, "the logits and tables of nope", len(trace(nope, false, 0, "pe/*")), 1)
 }
 
 // TestReadOut: the logits are the head's linear map of the read-out's token of the last hidden states, also
@@ -275,19 +266,12 @@ func TestDropoutOnlyInTraining(t *testing.T) {
 	same := func(a, b map[string]petest.Array) bool {
 		return slices.Equal(a["returned"].Values, b["returned"].Values)
 	}
-	if !same(trace(m, false, 0), trace(plain, true, 0)) {
-		t.Error("evaluation with dropout differs from a model without")
-	}
+	expect.Equal(t, "evaluation with dropout differs from a model without",
+		!same(trace(m, false, 0), trace(plain, true, 0)), false)
 	first := trace(m, true, 3)
-	if same(first, trace(plain, true, 3)) {
-		t.Error("training drops nothing")
-	}
-	if !same(first, trace(m, true, 3)) {
-		t.Error("one step drops differently when repeated")
-	}
-	if same(first, trace(m, true, 4)) {
-		t.Error("two steps drop alike")
-	}
+	expect.Equal(t, "training drops nothing", same(first, trace(plain, true, 3)), false)
+	expect.Equal(t, "one step drops differently when repeated", !same(first, trace(m, true, 3)), false)
+	expect.Equal(t, "two steps drop alike", same(first, trace(m, true, 4)), false)
 	other := func(seed uint64) (out petest.Array) {
 		petest.Closed(func(s *torchpe.Scope) {
 			in := seeded(s, m, draw(m, "trace"), 3)
@@ -297,14 +281,11 @@ func TestDropoutOnlyInTraining(t *testing.T) {
 		})
 		return out
 	}
-	if slices.Equal(other(1).Values, other(2).Values) {
-		t.Error("two seeds drop alike")
-	}
+	expect.Equal(t, "two seeds drop alike", slices.Equal(other(1).Values, other(2).Values), false)
 	petest.Closed(func(s *torchpe.Scope) {
 		in := draw(m, "trace").Input(s, m)
-		if err := torchpe.Catch(func() { m.Forward(s, in, nil) }); err != nil {
-			t.Errorf("evaluation in a scope without a seed: %v", err)
-		}
+		expect.Equal(t, "evaluation in a scope without a seed", torchpe.Catch(func() { m.Forward(s, in, nil) }),
+			nil)
 		in.Training = true
 		expect.Error(t, torchpe.Catch(func() {
 			m.Forward(s, in, nil)

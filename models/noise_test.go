@@ -1,9 +1,11 @@
 package models_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/arch"
 	"torchpe/models/pe/petest"
@@ -23,9 +25,8 @@ func TestNoiseActsOnTheEmbedding(t *testing.T) {
 		clean := m.Forward(s, in, trace).Float64s()
 		embedding, _ := trace.Get("embedding")
 		in.Noise = embedding.MulScalar(0)
-		if got := m.Forward(s, in, nil).Float64s(); !slices.Equal(got, clean) {
-			t.Errorf("%s: noise of zeros changes the logits", input)
-		}
+		expect.Equal(t, fmt.Sprintf("%s: noise of zeros changes the logits", input),
+			m.Forward(s, in, nil).Float64s(), clean)
 		in.Noise = embedding.Neg()
 		bare := m.Forward(s, in, nil).Float64s()
 		for _, name := range []string{"embed.weight", "embed.bias"} {
@@ -52,8 +53,7 @@ func TestNoiseStaysInItsSample(t *testing.T) {
 	noise[(2*x.Tokens+1)*m.Config.DModel+3] = 0.5 // sample 2, token 1, dimension 3
 	in.Noise = torchpe.Of(s, torchpe.CPU, noise, 1, x.Size, x.Tokens, m.Config.DModel)
 	for i, v := range m.Forward(s, in, nil).Float64s() {
-		if sample := i / m.Config.Classes; (v != clean[i]) != (sample == 2) {
-			t.Errorf("sample %d, logit %d: %g without and %g with noise in sample 2", sample, i, clean[i], v)
-		}
+		expect.Equal(t, fmt.Sprintf("sample %d, logit %d: %g without and %g with noise in sample 2: other",
+			i/m.Config.Classes, i, clean[i], v), v != clean[i], i/m.Config.Classes == 2)
 	}
 }

@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -34,16 +35,13 @@ func TestPEDropout(t *testing.T) {
 		if share := float64(zero) / float64(all); all == 0 || math.Abs(share-p) > 5*math.Sqrt(p*(1-p)/float64(all)) {
 			t.Errorf("%s: %d of %d elements are dropped, want %g of them", scheme, zero, all, p)
 		}
-		if again := trace(m, true, 3, "pe/*"); !slices.Equal(again["pe/0"].Values, dropped["pe/0"].Values) {
-			t.Errorf("%s: a step drops differently when repeated", scheme)
-		}
-		if other := trace(m, true, 4, "pe/*"); slices.Equal(other["pe/0"].Values, dropped["pe/0"].Values) {
-			t.Errorf("%s: two steps drop alike", scheme)
-		}
+		expect.Equal(t, scheme+": a step drops differently when repeated",
+			!slices.Equal(trace(m, true, 3, "pe/*")["pe/0"].Values, dropped["pe/0"].Values), false)
+		expect.Equal(t, scheme+": two steps drop alike",
+			slices.Equal(trace(m, true, 4, "pe/*")["pe/0"].Values, dropped["pe/0"].Values), false)
 		plain := petest.Spec{Scheme: scheme, DModel: 48}.Model(t)
-		if !slices.Equal(trace(plain, true, 3)["returned"].Values, trace(m, false, 3)["returned"].Values) {
-			t.Errorf("%s: evaluation drops something", scheme)
-		}
+		expect.Equal(t, scheme+": evaluation drops something",
+			!slices.Equal(trace(plain, true, 3)["returned"].Values, trace(m, false, 3)["returned"].Values), false)
 	}
 }
 
@@ -86,10 +84,8 @@ func TestEncodingSize(t *testing.T) {
 			if of {
 				size += p.PerMember()
 			}
-			if of != (p.Offset() < m.EncodingColumns()) {
-				t.Errorf("%s: %s lies at column %d, the encoding's are %d", scheme, p.Name,
-					p.Offset(), m.EncodingColumns())
-			}
+			expect.Equal(t, fmt.Sprintf("%s: %s at column %d, where the encoding's are %d", scheme, p.Name,
+				p.Offset(), m.EncodingColumns()), of, p.Offset() < m.EncodingColumns())
 		}
 		expect.Equal(t, scheme, size, m.EncodingSize())
 	}

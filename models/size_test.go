@@ -35,13 +35,10 @@ func TestModelAtFollowsTraining(t *testing.T) {
 		m.Params.Flat(s).CopyFrom(m.Params.Flat(s).MulScalar(1.5))
 		s.Close()
 		after := logitsOn(at, pe.Grid(6, 6))
-		if slices.Equal(before, after) {
-			t.Errorf("%s: other weights give the same logits", name)
-		}
+		expect.Equal(t, name+": other weights give the same logits", slices.Equal(before, after), false)
 		again := expect.Must(m.At(pe.Grid(6, 6)))
-		if !slices.Equal(logitsOn(again, pe.Grid(6, 6)), after) {
-			t.Errorf("%s: a model made of the new weights differs from one that followed them", name)
-		}
+		expect.Equal(t, name+": a model made of the new weights differs from one that followed them",
+			!slices.Equal(logitsOn(again, pe.Grid(6, 6)), after), false)
 		same := expect.Must(m.At(pe.Grid(4, 4)))
 		if x := logitsOn(same, pe.Grid(4, 4)); slices.Equal(x, own) || !slices.Equal(x, logitsOn(m, pe.Grid(4, 4))) {
 			t.Errorf("%s: at its own positions it is another model", name)
@@ -62,17 +59,12 @@ func TestModelAtErrors(t *testing.T) {
 	small := expect.Must(m.At(pe.Grid(3, 3)))
 	expect.Equal(t, "learn at 9 tokens", logitsOn(small, pe.Grid(3, 3)), logitsOn(m, pe.Grid(3, 3)))
 	small.Close()
-	if after := torchpe.Live(); after != before {
-		t.Errorf("%d tensors are left", after-before)
-	}
+	expect.Equal(t, "tensors after", torchpe.Live(), before)
 	grid := sizeModel(t, "2d-fixed")
 	expect.Error(t, expect.ErrorOf(grid.At(pe.Line(25))), "2d-fixed")
 	stacked := sizeModel(t, "learn+rope-2d")
 	before = torchpe.Live()
-	if _, err := stacked.At(pe.Grid(3, 3)); err == nil {
-		t.Error("learn+rope-2d was built for places that a 3 x 3 grid has elsewhere, and that is no error")
-	}
-	if after := torchpe.Live(); after != before {
-		t.Errorf("%d tensors are left of an error", after-before)
-	}
+	expect.Refused(t, "learn+rope-2d for places that a 3 x 3 grid has elsewhere",
+		expect.ErrorOf(stacked.At(pe.Grid(3, 3))))
+	expect.Equal(t, "tensors after an error", torchpe.Live(), before)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/torchpe/internal/ctorch"
 )
 
@@ -255,10 +256,8 @@ func TestAttentionWeights(t *testing.T) {
 		got := Attention(zero, zero.Narrow(3, 0, M), Of(s, CPU, value, 1, 1, 1, M, 1).To(dtype, CPU),
 			Of(s, CPU, bias, N, M).To(dtype, CPU), 1).Float64s()
 		for n, w := range want {
-			if math.Abs(got[n]/w-1) > allowed[dtype] {
-				t.Errorf("%s: the weight of a logit of -%d/64 is %g, want %g (off by %.1g)", dtype, n, got[n], w,
-					got[n]/w-1)
-			}
+			expect.Near(t, fmt.Sprintf("%s: the weight of a logit of -%d/64, over %g,", dtype, n, w), got[n]/w, 1,
+				allowed[dtype])
 		}
 		s.Close()
 	}

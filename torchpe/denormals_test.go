@@ -3,6 +3,8 @@ package torchpe
 import (
 	"runtime"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // The loops take denormal numbers for zeros, which cost a hundred times what others cost; Go's own
@@ -16,9 +18,7 @@ func TestDenormals(t *testing.T) {
 	s := kept(t, NewScopeNoGrad())
 	tiny, small := float32(1e-30), float32(1e-12) // their product is a denormal number
 	x, w := Of(s, CPU, []float32{tiny, 0, 1, 0}, 1, 2, 2), Of(s, CPU, []float32{small, 0}, 1, 1, 2)
-	if v := Values[float32](Linear(x, w, Tensor{})); v[0] != 0 || v[1] != small {
-		t.Errorf("%g, %g; want 0 and %g", v[0], v[1], small)
-	}
+	expect.Equal(t, "products", Values[float32](Linear(x, w, Tensor{})), []float32{0, small})
 	if v := tiny * small; v == 0 {
 		t.Error("Go's numbers are flushed too")
 	}

@@ -139,9 +139,7 @@ func TestOptimizerGate(t *testing.T) {
 				if err == nil {
 					err = o.Apply(Of(s, CPU, gate, 2))
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 			}
 			return flat(ps)
 		}

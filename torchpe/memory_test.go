@@ -83,9 +83,7 @@ func TestParamSetsKeepMemory(t *testing.T) {
 		}
 		err := ps.Build([]uint64{1, 2, 3})
 		defer ps.Close()
-		if (err != nil) != (k%10 == 0) {
-			t.Fatal(err)
-		}
+		expect.Equal(t, fmt.Sprintf("an error (%v)", err), err != nil, k%10 == 0)
 		if err != nil {
 			return
 		}

@@ -115,9 +115,7 @@ func TestOperators(t *testing.T) {
 	} {
 		s := NewScope()
 		y := c.f(c.tensors(s, dense, Float64))
-		if shape := y.Shape(); !slices.Equal(shape, c.shape) {
-			t.Errorf("%s has shape %v, want %v", c.name, shape, c.shape)
-		}
+		expect.Equal(t, c.name+" has shape", y.Shape(), c.shape)
 		near(t, c.name, y.Float64s(), c.want, 2e-15)
 		s.Close()
 		checkGradients(t, c.function)

@@ -256,9 +256,7 @@ func TestBadOptimizer(t *testing.T) {
 		}
 		identical(t, string(method)+" after refused steps", flat(ps), before)
 		expect.Equal(t, method, o.Steps(), 0)
-		if (o.State(nil) == nil) != (method == SGD) {
-			t.Errorf("%s has the state %v", method, o.State(nil))
-		}
+		expect.Equal(t, fmt.Sprintf("%s has no state", method), o.State(nil) == nil, method == SGD)
 		for name, bad := range map[string]Tensor{"float32": Zeros(s, Float32, CPU, 2, 6),
 			"five columns": Zeros(s, Float64, CPU, 2, 5), "three members": Zeros(s, Float64, CPU, 3, 6)} {
 			if Catch(func() { o.updateColumns(0, ps.Columns(), bad) }) == nil {

@@ -32,9 +32,7 @@ func TestBuildOver(t *testing.T) {
 	identical(t, "gradients", base.Get("w").In(s).Grad().Float64s(), slices.Repeat([]float64{6}, 12))
 	s.Close()
 	over.Close()
-	if after := Live(); after != before {
-		t.Errorf("%d tensors are left", after-before)
-	}
+	expect.Equal(t, "tensors after", Live(), before)
 	identical(t, "w of the other set, after closing", valuesOf(base, "w"), slices.Repeat([]float64{3}, 12))
 }
 
@@ -51,14 +49,9 @@ func TestBadBuildOver(t *testing.T) {
 		over.Add(name, true, Constant(1), shape...)
 		expect.Error(t, over.BuildOver(base, []uint64{1}), "parameter "+name)
 	}
-	if err := NewParamSet(2, Float32, CPU).BuildOver(base, []uint64{1, 2}); err == nil {
-		t.Error("two members over one are no error")
-	}
-	if err := NewParamSet(1, Float32, CPU).BuildOver(NewParamSet(1, Float32, CPU), []uint64{1}); err == nil {
-		t.Error("a set over one that is not built is no error")
-	}
+	expect.Refused(t, "two members over one", NewParamSet(2, Float32, CPU).BuildOver(base, []uint64{1, 2}))
+	expect.Refused(t, "a set over one that is not built",
+		NewParamSet(1, Float32, CPU).BuildOver(NewParamSet(1, Float32, CPU), []uint64{1}))
 	expect.Refused(t, "building twice", base.BuildOver(base, []uint64{1}))
-	if after := Live(); after != before {
-		t.Errorf("%d tensors are left", after-before)
-	}
+	expect.Equal(t, "tensors after", Live(), before)
 }

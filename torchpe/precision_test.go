@@ -174,9 +174,7 @@ func TestPrecisionLeavesAlone(t *testing.T) {
 func TestPrecisionNames(t *testing.T) {
 	defer SetPrecision("fp32")
 	for _, name := range Precisions() {
-		if err := SetPrecision(name); err != nil || Precision() != name {
-			t.Errorf("precision %s: %v, then it is %s", name, err, Precision())
-		}
+		expect.Equal(t, "precision", fmt.Sprint(SetPrecision(name), Precision()), fmt.Sprint(nil, name))
 	}
 	if err := SetPrecision("fp8"); err == nil || Precision() != "bf16" {
 		t.Errorf("precision fp8: %v, then it is %s", err, Precision())

@@ -28,18 +28,15 @@ func TestTrace(t *testing.T) {
 	if err != nil && strings.Contains(err.Error(), "Kineto") {
 		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	data := expect.Must(os.ReadFile(path))
 	for _, name := range []string{"aten::exp", "aten::sum", "aten::transpose"} {
 		if calls := strings.Count(string(data), `"`+name+`"`); calls != want[name] || calls < 3 {
 			t.Errorf("%s: %d calls in the trace, %d counted", name, calls, want[name])
 		}
 	}
-	if err := Trace(filepath.Join(t.TempDir(), "no", "folder"), func() error { return nil }); err == nil {
-		t.Error("a trace in a folder that is not there is no error")
-	}
+	expect.Refused(t, "a trace in a folder that is not there",
+		Trace(filepath.Join(t.TempDir(), "no", "folder"), func() error { return nil }))
 }
 
 var errWrong = errors.New("wrong")

@@ -43,9 +43,7 @@ func TestDo(t *testing.T) {
 	y := s.Do(func(c *Scope) Tensor {
 		return c.Do(func(d *Scope) Tensor { return x.In(d).Square().AddScalar(1).Sqrt().Square() }).AddScalar(-1)
 	})
-	if y.Scope() != s {
-		t.Error("the result belongs to another scope")
-	}
+	expect.Equal(t, "the result belongs to another scope", y.Scope() != s, false)
 	near(t, "result", []float64{y.Item()}, []float64{9}, 1e-14)
 	live(t, "operand and result", before, 2)
 
@@ -61,9 +59,7 @@ func TestDo(t *testing.T) {
 	live(t, "after a failure inside", before, 2)
 	func() {
 		defer func() {
-			if recover() != "other" {
-				t.Error("another panic does not go through")
-			}
+			expect.Equal(t, "another panic", recover(), "other")
 		}()
 		s.Do(func(c *Scope) Tensor { x.In(c).Exp(); panic("other") })
 	}()
@@ -106,10 +102,7 @@ func TestUnrelatedScopes(t *testing.T) {
 	a, b, l, r := Full(s, 1, Float64, CPU, 2, 2), Full(other, 1, Float64, CPU, 2, 2),
 		Full(left, 1, Float64, CPU, 2, 2), Full(right, 1, Float64, CPU, 2, 2)
 	for _, pair := range [][2]Tensor{{a, b}, {b, a}, {l, r}, {r, l}, {l, b}} {
-		e := failing(t, "Add", func() { pair[0].Add(pair[1]) })
-		if !strings.Contains(e.Msg, "scopes") {
-			t.Errorf("the error says %q", e.Msg)
-		}
+		expect.Contains(t, failing(t, "Add", func() { pair[0].Add(pair[1]) }).Msg, "scopes")
 		failing(t, "Stack", func() { Stack(0, a, pair[0], pair[1]) })
 		failing(t, "Linear", func() { Linear(pair[0], pair[1].Unsqueeze(0), Tensor{}) })
 		failing(t, "In", func() { a.In(other) })
@@ -227,9 +220,7 @@ func TestGradMode(t *testing.T) {
 // and cause.
 func TestCatch(t *testing.T) {
 	s := kept(t, NewScope())
-	if err := Catch(func() {}); err != nil {
-		t.Errorf("nothing failed, but %v", err)
-	}
+	expect.NoError(t, Catch(func() {}))
 	err := Catch(func() { Zeros(s, Float32, CPU, 2, 3).MatMul(Zeros(s, Float32, CPU, 4, 5)) })
 	var e *Error
 	if !errors.As(err, &e) || !strings.Contains(err.Error(), "MatMul") ||
@@ -238,9 +229,7 @@ func TestCatch(t *testing.T) {
 		t.Errorf("the error says %v", err)
 	}
 	defer func() {
-		if recover() != "other" {
-			t.Error("another panic is caught")
-		}
+		expect.Equal(t, "another panic", recover(), "other")
 	}()
 	Catch(func() { panic("other") })
 }

@@ -23,9 +23,8 @@ func TestRoundTrip(t *testing.T) {
 	expect.Equal(t, "as int64", Values[int64](x), []int64{-1, 0, 2})
 	expect.Equal(t, "as bool", Values[bool](x), []bool{true, false, true})
 	expect.Equal(t, "as float32", Values[float32](Of(s, CPU, []int64{3, -4}, 2)), []float32{3, -4})
-	if v := Values[float32](Of(s, CPU, []float32{1}, 1).To(Float64, CPU).RequireGrad().Exp()); len(v) != 1 {
-		t.Errorf("with a history: %v", v)
-	}
+	expect.Equal(t, "numbers with a history",
+		len(Values[float32](Of(s, CPU, []float32{1}, 1).To(Float64, CPU).RequireGrad().Exp())), 1)
 }
 
 func roundTrip[T Element](t *testing.T, s *Scope, dtype DType, want []T) {
@@ -38,9 +37,8 @@ func roundTrip[T Element](t *testing.T, s *Scope, dtype DType, want []T) {
 	turned := []T{want[0], want[3], want[1], want[4], want[2], want[5]}
 	expect.Equal(t, fmt.Sprintf("%s: transposed", dtype), Values[T](x.Transpose(0, 1)), turned)
 	want[0] = want[5]
-	if have := Values[T](x); slices.Equal(have, want) {
-		t.Errorf("%s: the tensor shares the caller's memory", dtype)
-	}
+	expect.Equal(t, fmt.Sprintf("%s: the tensor shares the caller's memory", dtype),
+		slices.Equal(Values[T](x), want), false)
 }
 
 // TestBadCreation makes tensors that cannot be: an *Error each time.
@@ -117,9 +115,7 @@ func TestRandN(t *testing.T) {
 	s := kept(t, NewScope())
 	draw := func(seed uint64) []float64 { return RandN(s, seed, Float64, CPU, 100).Float64s() }
 	identical(t, "the same seed", draw(1), draw(1))
-	if slices.Equal(draw(1), draw(2)) {
-		t.Error("another seed draws the same")
-	}
+	expect.Equal(t, "another seed draws the same", slices.Equal(draw(1), draw(2)), false)
 }
 
 // TestNames checks how types and devices are written and read.
@@ -138,9 +134,8 @@ func TestNames(t *testing.T) {
 	}
 	gpus := len(DescribeSystem().GPUs)
 	expect.Equal(t, "cpu is read as", expect.Must(ParseDevice("cpu")), CPU)
-	if dev, err := ParseDevice("auto"); err != nil || (dev == CPU) != (gpus == 0) {
-		t.Errorf("auto is %s with %d GPUs, error %v", dev, gpus, err)
-	}
+	expect.Equal(t, fmt.Sprintf("auto is the CPU with %d GPUs", gpus), expect.Must(ParseDevice("auto")) == CPU,
+		gpus == 0)
 	for _, name := range []string{"", "gpu", "CPU", "cuda:", "cuda:x", "cuda:-1", "cuda:1.5",
 		CUDA(gpus).String(), "cuda:99999999999999999999", "cudax"} {
 		expect.Error(t, expect.ErrorOf(ParseDevice(name)), name)

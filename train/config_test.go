@@ -25,9 +25,8 @@ func TestConfigRoundTrip(t *testing.T) {
 	back := expect.Must(ParseConfig(text))
 	expect.Equal(t, "read back", back, c)
 	again := back
-	if err := again.Resolve(); err != nil || !reflect.DeepEqual(again, c) {
-		t.Errorf("resolving twice: %v, %+v", err, again)
-	}
+	expect.NoError(t, again.Resolve())
+	expect.Equal(t, "resolving twice", again, c)
 }
 
 // Configurations of all presets, and of released runs, are as docs/settings.schema.json says, and an
@@ -52,9 +51,7 @@ func TestConfigSchema(t *testing.T) {
 	for name, text := range texts {
 		var value map[string]any
 		expect.NoError(t, json.Unmarshal(text, &value))
-		if err := resolved.Validate(value); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.Equal(t, name, resolved.Validate(value), nil)
 		value["no_setting"] = 1
 		if resolved.Validate(value) == nil {
 			t.Errorf("%s: an unknown key is taken", name)
@@ -127,9 +124,8 @@ func TestSettingsNameWhatTorchpeKnows(t *testing.T) {
 		s, _ := config.ByFlag(flag)
 		expect.Equal(t, fmt.Sprintf("--%s", flag), s.OneOf, want)
 	}
-	if s, _ := config.ByFlag("pe-init"); !strings.Contains(s.Help, pe.InitForms) {
-		t.Errorf("--pe-init: %q does not list %s", s.Help, pe.InitForms)
-	}
+	s, _ := config.ByFlag("pe-init")
+	expect.Contains(t, s.Help, pe.InitForms)
 }
 
 // An option that an encoding got later is in a configuration only where it is not at its default:

@@ -32,9 +32,8 @@ func TestExportAndImportGiveTheRunBack(t *testing.T) {
 			twin, back := filepath.Join(t.TempDir(), "twin"), filepath.Join(t.TempDir(), "back")
 			x := expect.Must(Export(dir, member, twin))
 			again := expect.Must(Import(twin, back, Options{}))
-			if got := expect.Must(export.ReadRun(twin)).Characters; got != map[string]string{"text": "abc"}[name] {
-				t.Errorf("the characters are %q", got)
-			}
+			expect.Equal(t, "the characters are", expect.Must(export.ReadRun(twin)).Characters,
+				map[string]string{"text": "abc"}[name])
 			if x.Step != result.Members[member].Steps || again.Members[0].Steps != x.Step {
 				t.Errorf("%d steps, exported %d, imported %d", result.Members[member].Steps, x.Step,
 					again.Members[0].Steps)
@@ -100,13 +99,9 @@ func TestImportOfChangedWeights(t *testing.T) {
 	}
 	expect.NoError(t, safetensors.Write(path, f.Tensors, nil))
 	expect.Must(Import(twin, back, Options{}))
-	if _, table := probed(t, back, "pe/0"); table[3] != 0.5 {
-		t.Errorf("the table of the probes has %g, want 0.5", table[3])
-	}
-	if changed := environments(t, back)[0].Changed; !strings.Contains(strings.Join(changed, ""),
-		"weights imported from "+path) {
-		t.Errorf("changed %q", changed)
-	}
+	_, table := probed(t, back, "pe/0")
+	expect.Equal(t, "the table of the probes has", table[3], 0.5)
+	expect.Contains(t, strings.Join(environments(t, back)[0].Changed, ""), "weights imported from "+path)
 	expect.ErrorIs(t, expect.ErrorOf(Import(twin, back, Options{})), runlog.ErrExists)
 	config := filepath.Join(twin, export.ConfigFile)
 	text := expect.Must(os.ReadFile(config))
@@ -150,10 +145,9 @@ func TestExportOfADivergedMember(t *testing.T) {
 		t.Fatalf("no %s in %s (%v)", said, text, err)
 	}
 	expect.NoError(t, os.WriteFile(path, bytes.Replace(text, []byte(said), nil, 1), 0o666))
-	again, err := Import(twin, back, Options{})
-	if err != nil || again.Members[0].Status != runlog.StatusDone || again.Members[0].Steps != at-1 {
-		t.Errorf("%+v, %v", again.Members, err)
-	}
+	again := expect.Must(Import(twin, back, Options{}))
+	expect.Equal(t, "imported", fmt.Sprint(again.Members[0].Status, again.Members[0].Steps),
+		fmt.Sprint(runlog.StatusDone, at-1))
 }
 
 // The example in config.json is that of float32 products, whichever the run had.
@@ -227,9 +221,8 @@ func TestImportKilledAtEveryOperation(t *testing.T) {
 		case 0: // what trains there is no import
 			resume(t, c, back)
 			sameFinal(t, readFinal(t, back), readFinal(t, dir))
-			if changed := environments(t, back)[0].Changed; changed != nil {
-				t.Errorf("%s, trained there: %q", killed, changed)
-			}
+			expect.Equal(t, fmt.Sprintf("%s, trained there: changed", killed), environments(t, back)[0].Changed,
+				nil)
 		case 2, 4:
 			expect.Must(Import(twin, back, Options{}))
 			sameFinal(t, readFinal(t, back), want)

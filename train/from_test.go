@@ -76,9 +76,8 @@ func TestStartFromOneMember(t *testing.T) {
 	e := startedFrom(t, c)
 	was, _ := checkpointOf(t, dir).Tensor(runlog.ParameterTensor(runlog.Weights, "head.weight"))
 	want := slices.Repeat(expect.Must(was.Float64s()), 2)
-	if !slices.Equal(expect.Must(e.model.Params.Values("head.weight")), want) {
-		t.Error("the members do not start from the run's one")
-	}
+	expect.Equal(t, "the members do not start from the run's one",
+		!slices.Equal(expect.Must(e.model.Params.Values("head.weight")), want), false)
 	e.config.From.Take = config.TakePE
 	expect.Error(t, e.startFrom(), "neither encoding has parameters to take")
 }
@@ -198,7 +197,5 @@ func TestPlacesAreData(t *testing.T) {
 		c.Masked.Files = &series.Source{Data: []string{data}}
 		prints = append(prints, started(t, c).task.fingerprint())
 	}
-	if prints[0] == prints[1] {
-		t.Error("other names of the columns, the same fingerprint")
-	}
+	expect.Equal(t, "other names of the columns, the same fingerprint", prints[0] == prints[1], false)
 }

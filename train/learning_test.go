@@ -2,6 +2,7 @@ package train
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -42,17 +43,14 @@ func TestOwnLearning(t *testing.T) {
 	for e := range 2 {
 		alone := c
 		alone.Members = c.Members[e : e+1]
-		if got := floats(t, trained(t, alone), "w/pe.table"); !reflect.DeepEqual(got, both[e*n:(e+1)*n]) {
-			t.Errorf("member %d alone ends with another table", e)
-		}
+		expect.Equal(t, fmt.Sprintf("member %d alone ends with another table", e),
+			!reflect.DeepEqual(floats(t, trained(t, alone), "w/pe.table"), both[e*n:(e+1)*n]), false)
 	}
 	start := c
 	start.LimitSteps, start.PEDropout = 1, 0
 	first := floats(t, trained(t, start), "w/pe.table")
 	expect.Equal(t, "a table with --pe-lr 0 has changed", first[n:], both[n:])
-	if reflect.DeepEqual(first[:n], both[:n]) {
-		t.Error("a table with a learning rate has not changed")
-	}
+	expect.Equal(t, "a table with a learning rate has not changed", reflect.DeepEqual(first[:n], both[:n]), false)
 }
 
 // TestGroupOfEqualSettings: a group with the settings of the rest trains as no group does, up to

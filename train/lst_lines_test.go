@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"testing"
@@ -43,14 +44,10 @@ func TestValidationByLines(t *testing.T) {
 		last := records[len(records)-len(result.Members)+m].Measures.Of("validation_lines")
 		for key, n := range count {
 			want := right[key] / n
-			if member.Measures.Of("validation_lines")[key] != want || last[key] != want {
-				t.Errorf("member %d, %s lines: result %v, last record %v, want %g", m, key,
-					member.Measures.Of("validation_lines"), last, want)
-			}
+			expect.Equal(t, fmt.Sprintf("member %d, %s lines: result and last record", m, key),
+				[2]float64{member.Measures.Of("validation_lines")[key], last[key]}, [2]float64{want, want})
 		}
-		if member.Measures["validation_lines/1"] != member.Measures["validation/1-vector"] {
-			t.Errorf("member %d: %v by lines, %v by condition", m, member.Measures.Of("validation_lines"),
-				member.Measures.Of("validation"))
-		}
+		expect.Equal(t, fmt.Sprintf("member %d: validation by lines and by condition", m),
+			member.Measures["validation_lines/1"], member.Measures["validation/1-vector"])
 	}
 }

@@ -2,6 +2,7 @@ package train
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -89,9 +90,8 @@ func TestNMARScaleIsRecorded(t *testing.T) {
 		c := tinyMasked(t, "learn")
 		c.Steps, c.Masked.NMAR.Scale = 2, test.scale
 		_, r := runTiny(t, c)
-		if r.Data.ARScale != test.want || len(r.Data.Notes) != test.notes {
-			t.Errorf("scale %g: recorded %g, notes %q", test.scale, r.Data.ARScale, r.Data.Notes)
-		}
+		expect.Equal(t, fmt.Sprintf("scale %g: recorded, and notes (%q)", test.scale, r.Data.Notes),
+			fmt.Sprint(r.Data.ARScale, len(r.Data.Notes)), fmt.Sprint(test.want, test.notes))
 		if test.notes > 0 && (!strings.Contains(r.Data.Notes[0], "is unstable") ||
 			!strings.Contains(r.Data.Notes[0], "spectral radius 1.1")) {
 			t.Errorf("scale %g: %q", test.scale, r.Data.Notes)
@@ -208,7 +208,5 @@ func TestNotesOnUnmeasuredSubjects(t *testing.T) {
 	if len(got) != 1 || !strings.HasPrefix(got[0], "held-out subject b has none of the 2") {
 		t.Errorf("%q", got)
 	}
-	if got := task.unmeasured([]int{2, 5}); got != nil {
-		t.Errorf("%q", got)
-	}
+	expect.Equal(t, "unmeasured", task.unmeasured([]int{2, 5}), nil)
 }

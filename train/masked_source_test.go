@@ -119,9 +119,8 @@ func TestSplits(t *testing.T) {
 	if !inRange(task.split.Test, [2]int{0, 60}, [2]int{90, 100}) || !inRange(task.split.Train, [2]int{60, 90}) {
 		t.Errorf("by the table: train %v, test %v", task.split.Train, task.split.Test)
 	}
-	if fmt.Sprint(task.data.TestSubjects) != "[1 3]" || task.data.Runs != 4 || task.data.Subjects != 3 {
-		t.Errorf("%+v", task.data)
-	}
+	expect.Equal(t, "test subjects, runs and subjects",
+		fmt.Sprint(task.data.TestSubjects, task.data.Runs, task.data.Subjects), "[1 3] 4 3")
 	task = expect.Must(splitOf(four, ""))
 	if len(task.data.TestSubjects) != 1 || !strings.Contains(task.data.Split, "1 of 3 subjects") {
 		t.Errorf("70/30 of three subjects: %+v", task.data)

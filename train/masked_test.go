@@ -2,7 +2,6 @@ package train
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,17 +83,13 @@ func TestMaskedErrorOfAZeroModel(t *testing.T) {
 		for _, set := range task.tests {
 			got := expect.Must(task.testMSE(e, set))
 			for m, v := range got {
-				if math.Abs(v-set.baselines.Zero) > 1e-12 {
-					t.Errorf("%s, level %s, member %d: %g, the baseline has %g", draw, set.key(), m, v,
-						set.baselines.Zero)
-				}
+				expect.Near(t, fmt.Sprintf("%s, level %s, member %d", draw, set.key(), m), v, set.baselines.Zero,
+					1e-12)
 			}
 			ofOne := expect.Must(task.subjectMSE(e, set, make([]int, len(task.split.Test))))
 			for m, v := range ofOne { // float32
-				if math.Abs(float64(v)-set.baselines.Zero) > 1e-6*set.baselines.Zero {
-					t.Errorf("%s, level %s, member %d: one subject has %g, want %g", draw, set.key(), m, v,
-						set.baselines.Zero)
-				}
+				expect.Near(t, fmt.Sprintf("%s, level %s, member %d: one subject", draw, set.key(), m), float64(v),
+					set.baselines.Zero, 1e-6*set.baselines.Zero)
 			}
 		}
 		// The training loss of that model is the mean square of the masked values of the step's own

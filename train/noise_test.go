@@ -2,6 +2,7 @@ package train
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -42,10 +43,8 @@ func TestNoiseOfARun(t *testing.T) {
 			for a, amplitude := range c.Noise {
 				each := accuracy[(m*3+a)*4 : (m*3+a+1)*4]
 				mean := member.Measures["noise/"+strconv.FormatFloat(amplitude, 'g', -1, 64)]
-				if math.Abs(mean-stat.Mean(each, nil)) > 1e-12 {
-					t.Errorf("%s, member %d, amplitude %g: probes %v, result %v", pe, m, amplitude, each,
-						member.Measures.Of("noise"))
-				}
+				expect.Near(t, fmt.Sprintf("%s, member %d, amplitude %g: mean of the probes %v", pe, m, amplitude,
+					each), mean, stat.Mean(each, nil), 1e-12)
 			}
 		}
 	}
@@ -110,13 +109,11 @@ func TestStandardNoise(t *testing.T) {
 		seen[both[i]] = true
 	}
 	expect.Equal(t, "different draws", len(seen), 24)
-	if got := draws(c, 0, piece{from: 5, n: 2}); !slices.Equal(got[:2*each], both[5*each:7*each]) {
-		t.Error("a puzzle's noise depends on the puzzles beside it")
-	}
+	expect.Equal(t, "a puzzle's noise depends on the puzzles beside it",
+		!slices.Equal(draws(c, 0, piece{from: 5, n: 2})[:2*each], both[5*each:7*each]), false)
 	c.Members, c.DType = c.Members[1:], "float64"
-	if alone := draws(c, 0, all); !slices.Equal(alone, both[12*each:]) {
-		t.Error("a member's noise alone, or in float64, is not that in the ensemble")
-	}
+	expect.Equal(t, "a member's noise alone, or in float64, is not that in the ensemble",
+		!slices.Equal(draws(c, 0, all), both[12*each:]), false)
 }
 
 // Without amplitudes nothing is measured or written.

@@ -114,9 +114,7 @@ func TestPositionsGoByName(t *testing.T) {
 		for _, name := range a.Names() {
 			if x, ok := a.Tensor(name); ok && strings.HasPrefix(name, "w/") {
 				y, _ := b.Tensor(name)
-				if !bytes.Equal(x.Data, y.Data) {
-					t.Errorf("%s: %s differs", scheme, name)
-				}
+				expect.Equal(t, fmt.Sprintf("%s: %s differs", scheme, name), !bytes.Equal(x.Data, y.Data), false)
 			}
 		}
 	}
@@ -194,9 +192,8 @@ func TestKnownPositionsAreLearned(t *testing.T) {
 			c.Masked.TestFrames = "float32", 32, 300, 300, 2e-3, []float64{0.5}, 400
 		_, r := runTiny(t, c)
 		mse[x.scheme] = r.Members[0].Measures["test_mse/0.50"]
-		if says := strings.Join(r.Data.Notes, "\n"); strings.Contains(says, "positions: ") != (x.where != "") {
-			t.Errorf("%s: the result says %q", x.scheme, says)
-		}
+		expect.Equal(t, fmt.Sprintf("%s: positions in %q", x.scheme, r.Data.Notes),
+			strings.Contains(strings.Join(r.Data.Notes, "\n"), "positions: "), x.where != "")
 	}
 	for _, scheme := range []string{"swin", "graphormer"} {
 		if !(mse[scheme] < 0.85*mse["nope"]) {
@@ -233,12 +230,10 @@ func TestPositionsOfPuzzles(t *testing.T) {
 	}
 	own := end(nil)
 	expect.Equal(t, "places of no file", places, "")
-	if !bytes.Equal(own, end(grid(func(r, c int) string { return fmt.Sprintf("%d,%d", r+1, c+1) }))) {
-		t.Error("the same grid in a file gives another model")
-	}
-	if bytes.Equal(own, end(grid(func(r, c int) string { return fmt.Sprintf("%d,%d", c, r) }))) {
-		t.Error("the grid in another order gives the same model")
-	}
+	expect.Equal(t, "the same grid in a file gives another model",
+		!bytes.Equal(own, end(grid(func(r, c int) string { return fmt.Sprintf("%d,%d", r+1, c+1) }))), false)
+	expect.Equal(t, "the grid in another order gives the same model",
+		bytes.Equal(own, end(grid(func(r, c int) string { return fmt.Sprintf("%d,%d", c, r) }))), false)
 	expect.Equal(t, "places of a file", places, "[0,4,8,12,1,5,9,13,2,6,10,14,3,7,11,15][[0,0],[1,0],[2,0],[3,0],"+
 		"[0,1],[1,1],[2,1],[3,1],[0,2],[1,2],[2,2],[3,2],[0,3],[1,3],[2,3],[3,3]]")
 }
@@ -286,9 +281,7 @@ func TestPositionsMistakes(t *testing.T) {
 		}
 		dir := filepath.Join(t.TempDir(), "run")
 		expect.Error(t, expect.ErrorOf(Run(t.Context(), c, dir, Options{})), x.want)
-		if _, err := os.Stat(dir); err == nil {
-			t.Errorf("%s: there is a run", name)
-		}
+		expect.Refused(t, name+": looking for the run", expect.ErrorOf(os.Stat(dir)))
 	}
 	c := placedRun(t, "rope", shuffled,
 		rows(inOrder16(), "name,at", func(r, c int) string { return fmt.Sprint(10*r + c) }), "order")

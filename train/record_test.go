@@ -37,10 +37,7 @@ func readEvents(t *testing.T, dir string) map[string]any {
 	script := filepath.Join("runlog", "testdata", "decode.py")
 	decode := exec.Command(python, append([]string{"-S", "-E", script}, paths...)...)
 	decode.Stderr = os.Stderr
-	out, err := decode.Output()
-	if err != nil {
-		t.Fatalf("decode.py: %v", err)
-	}
+	out := expect.Must(decode.Output())
 	var files [][]struct {
 		Step    int
 		Scalars [][2]any
@@ -103,10 +100,8 @@ func TestCurves(t *testing.T) {
 		{[]Member{{Seed: 1}, {Seed: 1, WeightDecay: .1}, {Seed: 1}},
 			"learn_seed1_wd0 learn_seed1_wd0.1 learn_seed1_wd0_member2"},
 	} {
-		if got := strings.Join(
-			curveNames(Config{config.Config{EncodingConfig: config.EncodingConfig{PE: "learn",
-				Members: v.members}}}), " "); got != v.want {
-			t.Errorf("%s, want %s", got, v.want)
-		}
+		expect.Equal(t, "curves",
+			strings.Join(curveNames(Config{config.Config{EncodingConfig: config.EncodingConfig{PE: "learn",
+				Members: v.members}}}), " "), v.want)
 	}
 }

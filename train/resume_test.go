@@ -85,16 +85,12 @@ func sameFinal(t *testing.T, got, want final) {
 		t.Errorf("%d tensors in the checkpoint, want %d", len(got.weights), len(want.weights))
 	}
 	for name, w := range want.weights {
-		if !bytes.Equal(got.weights[name], w) {
-			t.Errorf("%s differs", name)
-		}
+		expect.Equal(t, name+" differs", !bytes.Equal(got.weights[name], w), false)
 	}
 	if !reflect.DeepEqual(got.metrics, want.metrics) || len(want.metrics) == 0 {
 		t.Errorf("metrics differ:\n%v\nwant\n%v", got.metrics, want.metrics)
 	}
-	if !bytes.Equal(got.probes, want.probes) {
-		t.Error("probes differ")
-	}
+	expect.Equal(t, "probes differ", !bytes.Equal(got.probes, want.probes), false)
 	expect.Equal(t, "events for TensorBoard differ", got.events, want.events)
 }
 
@@ -210,9 +206,8 @@ func TestResumeFallsBack(t *testing.T) {
 	c.Epochs, c.CheckpointEvery = 3, config.Duration(time.Nanosecond)
 	whole, _ := runTiny(t, c)
 	before := expect.Must(safetensors.Read(filepath.Join(whole, "checkpoint.prev.safetensors")))
-	if step := before.Metadata["torchpe.step"]; step != "26" { // of 27: checkpoints are due at every step
-		t.Errorf("the last checkpoint but one is of step %s", step)
-	}
+	// Of 27: checkpoints are due at every step.
+	expect.Equal(t, "step of the last checkpoint but one", before.Metadata["torchpe.step"], "26")
 	dir := filepath.Join(t.TempDir(), "run")
 	stopAfter(t, c, dir, 11)
 	path := filepath.Join(dir, "checkpoint.safetensors")
@@ -287,9 +282,7 @@ func TestResumeRefusesEditedSettings(t *testing.T) {
 				refused++
 			}
 		}
-		if err == nil {
-			t.Fatalf("%s: the run went on", s.Key)
-		}
+		expect.Refused(t, s.Key, err)
 	}
 	// The others make no valid configuration.
 	if edits < 40 || refused < 20 {
@@ -307,11 +300,9 @@ func TestResumeAllowsChangedSettings(t *testing.T) {
 		strings.Contains(err.Error(), "epochs was") {
 		t.Fatal(err)
 	}
-	result, err := Run(t.Context(), c, dir, Options{Resume: true,
-		AllowChanged: []string{"epochs", "members.lr", "log_every"}})
-	if err != nil || result.Members[0].Epochs != 2 {
-		t.Fatalf("%v %+v", err, result)
-	}
+	result := expect.Must(Run(t.Context(), c, dir, Options{Resume: true,
+		AllowChanged: []string{"epochs", "members.lr", "log_every"}}))
+	expect.Equal(t, "epochs", result.Members[0].Epochs, 2)
 	envs := environments(t, dir)
 	if !slices.Contains(envs[len(envs)-1].Changed, "epochs was 12 and is 2 after step 2") {
 		t.Errorf("%+v", envs)
@@ -387,9 +378,7 @@ func TestDirectoryFirst(t *testing.T) {
 	c.LSTTrain = []string{"missing.csv"}
 	expect.ErrorIs(t, expect.ErrorOf(Run(t.Context(), c, dir, Options{})), runlog.ErrExists)
 	other := filepath.Join(t.TempDir(), "new")
-	if _, err := Run(t.Context(), c, other, Options{}); err == nil {
-		t.Error("no error")
-	}
+	expect.Refused(t, "another folder", expect.ErrorOf(Run(t.Context(), c, other, Options{})))
 	expect.ErrorIs(t, expect.ErrorOf(os.Stat(other)), fs.ErrNotExist)
 }
 
@@ -416,9 +405,7 @@ func TestRefusedResumeChangesNothing(t *testing.T) {
 		now := Config{c.Clone()}
 		change(&now)
 		options := Options{Resume: true, AllowChanged: []string{"data_seed"}}
-		if _, err := Run(t.Context(), now, dir, options); err == nil {
-			t.Errorf("%s: the run went on", name)
-		}
+		expect.Refused(t, name, expect.ErrorOf(Run(t.Context(), now, dir, options)))
 		expect.Equal(t, name, read(), before)
 	}
 }

@@ -152,10 +152,8 @@ func TestRate(t *testing.T) { // closed forms
 			(1 + math.Sqrt2/2) / 2}, {
 			config.Cosine, 5, 10, 100, 0.6},
 	} {
-		if got := scheduleFactor(c.schedule, c.step, c.warmup, c.total); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("scheduleFactor(%s, %d, %d, %d) = %g, want %g", c.schedule, c.step, c.warmup,
-				c.total, got, c.want)
-		}
+		expect.Near(t, fmt.Sprintf("scheduleFactor(%s, %d, %d, %d)", c.schedule, c.step, c.warmup, c.total),
+			scheduleFactor(c.schedule, c.step, c.warmup, c.total), c.want, 1e-12)
 	}
 }
 

@@ -217,9 +217,7 @@ func TestPerplexityOfAConstantModel(t *testing.T) {
 	bias := []float64{0.5, -1, 2}
 	constantModel(t, e, bias)
 	task := e.task.(*sequenceTask)
-	if !slices.Equal(task.longer, []int{12, 24}) {
-		t.Fatalf("lengths %v", task.longer)
-	}
+	expect.Equal(t, "lengths", task.longer, []int{12, 24})
 	fill := expect.Must(task.measure(e, peTables{}))
 	got := runlog.Numbers{}
 	fill(1, got, trainSums{correct: []float64{0, 0}, examples: 1})
@@ -285,8 +283,7 @@ func TestLossByPosition(t *testing.T) {
 func TestLongerInputsAreLonger(t *testing.T) {
 	c := tinySequence(t, "modular-arithmetic", "alibi")
 	c.Sequence.TrainLength, c.Sequence.TestLength, c.Sequence.TestLengths = 3, 8, 5
-	task := started(t, c).task.(*sequenceTask)
-	expect.Equal(t, "lengths", task.longer, []int{5, 7})
+	expect.Equal(t, "lengths", started(t, c).task.(*sequenceTask).longer, []int{5, 7})
 }
 
 // Encodings that can and that cannot be measured at longer windows have the same data.

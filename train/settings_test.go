@@ -47,9 +47,7 @@ func TestLongWarmup(t *testing.T) {
 	c.WarmupSteps, c.PEWarmupSteps = 12, nil
 	task := expect.Must(newTask(c))
 	before := len(c.notes(task))
-	if before != len(task.notes()) {
-		t.Errorf("12 of 12 steps: %q", c.notes(task))
-	}
+	expect.Equal(t, fmt.Sprintf("12 of 12 steps: %q: notes", c.notes(task)), len(task.notes()), before)
 	c.WarmupSteps, c.PEWarmupSteps = 24, new(13)
 	got := c.notes(task)[before:]
 	want := []string{
@@ -301,9 +299,8 @@ func TestDropoutIsHandedOn(t *testing.T) {
 	c := settingsTask(t, "lst")
 	c.Dropout, c.PEDropout = 0.3, 0.4
 	e := started(t, c)
-	if m := e.model.Config; m.Dropout != 0.3 || m.PEDropout != 0.4 {
-		t.Errorf("dropout %v, of the PE %v", m.Dropout, m.PEDropout)
-	}
+	m := e.model.Config
+	expect.Equal(t, "dropout, and that of the PE", [2]float64{m.Dropout, m.PEDropout}, [2]float64{0.3, 0.4})
 }
 
 // At the start no two parameters of a model that are drawn are alike: each has its own stream.

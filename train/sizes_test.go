@@ -174,14 +174,11 @@ func TestRenamedBatches(t *testing.T) {
 			}
 		}
 		key := fmt.Sprint(symbols)
-		if names[key] != (epoch == 0 && len(names) == 2) {
-			t.Errorf("epoch %d: the same names as in another epoch, or others than before", epoch)
-		}
+		expect.Equal(t, fmt.Sprintf("epoch %d: names that were there", epoch), names[key],
+			epoch == 0 && len(names) == 2)
 		names[key] = true
 		half := len(symbols) / 2
-		if slices.Equal(symbols[:half], symbols[half:]) {
-			t.Error("both members have the same")
-		}
+		expect.Equal(t, "both members have the same", slices.Equal(symbols[:half], symbols[half:]), false)
 		s.Close()
 	}
 }
@@ -251,13 +248,8 @@ func TestRenamedHeldOut(t *testing.T) {
 	if !slices.Equal(k.train.symbols, want) || !slices.Equal(k.train.target, was.train.target) {
 		t.Error("symbols that keep their names are not those of the files")
 	}
-	if s.fingerprint == was.fingerprint {
-		t.Error("the same fingerprint as without other sizes")
-	}
-	again, err := load(c)
-	if err != nil || again.fingerprint != s.fingerprint {
-		t.Errorf("loaded again: %v, another fingerprint", err)
-	}
+	expect.Equal(t, "the same fingerprint as without other sizes", s.fingerprint == was.fingerprint, false)
+	expect.Equal(t, "fingerprint, loaded again", expect.Must(load(c)).fingerprint, s.fingerprint)
 }
 
 // sizeNumbers checks that records, probes and result of a run say the same.
@@ -292,9 +284,8 @@ func sizeNumbers(t *testing.T, dir string, result runlog.Result) {
 					n++
 				}
 			}
-			if got := float64(n) / 108; math.Abs(got-a) > 1e-12 {
-				t.Errorf("member %d: %v of predictions for %s tokens are right, want %v", m, got, tokens, a)
-			}
+			expect.Near(t, fmt.Sprintf("member %d: share of right predictions for %s tokens", m, tokens),
+				float64(n)/108, a, 1e-12)
 		}
 	}
 	for _, rec := range records {
@@ -360,9 +351,7 @@ func TestShownTrainingHasTheProbeOfTheModel(t *testing.T) {
 			t.Fatalf("puzzle %d: the probe is token %d, want %d", i, got, c.Symbols()+1)
 		}
 	}
-	if slices.Equal(x.symbols, task.train.symbols) {
-		t.Error("the file's symbols were changed")
-	}
+	expect.Equal(t, "the file's symbols were changed", slices.Equal(x.symbols, task.train.symbols), false)
 	sums := expect.Must(task.trainingSums(e)) // of a model that was not trained
 	if share := sums.correct[0] / sums.examples; share < .1 || share > .5 {
 		t.Errorf("an untrained model is right in %v of the training puzzles", share)

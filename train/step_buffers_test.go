@@ -233,9 +233,8 @@ func TestRecordedStepsOutOfMemory(t *testing.T) {
 					}
 					return nil
 				})
-				if err != nil || calls != 2 {
-					t.Fatalf("%d calls: %v", calls, err)
-				}
+				expect.NoError(t, err)
+				expect.Equal(t, "calls", calls, 2)
 			}
 			expect.NoError(t, e.step(step, 33))
 			for _, v := range e.buffers.variants {

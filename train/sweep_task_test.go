@@ -50,9 +50,7 @@ func TestRunTask(t *testing.T) {
 		return err
 	}))
 	defer s.Close()
-	if n := len(s.Plan.Tasks); n != 2 { // three members in tasks of at most two
-		t.Fatalf("%d tasks", n)
-	}
+	expect.Equal(t, "tasks", len(s.Plan.Tasks), 2) // three members in tasks of at most two
 	both := 0
 	if len(s.Plan.Tasks[0].Members) != 2 {
 		both = 1

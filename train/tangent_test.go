@@ -99,9 +99,8 @@ func TestPEMotion(t *testing.T) {
 		_, result := runTiny(t, c)
 		m := result.Members[0].Measures
 		for _, family := range []string{"pe_moved", "pe_disparity", "pe_cosine", "pe_start_cosine"} {
-			if len(m.Of(family)) != c.Layers {
-				t.Fatalf("%s: %v, want a number for each of %d blocks", family, m, c.Layers)
-			}
+			expect.Equal(t, fmt.Sprintf("%s: %v: numbers, one for each block,", family, m), len(m.Of(family)),
+				c.Layers)
 		}
 		return m
 	}
@@ -136,9 +135,8 @@ func TestPEMotionOfTruth(t *testing.T) {
 	m := result.Members[0].Measures
 	for block := range c.Layers {
 		cosine, disparity := m.Get(fmt.Sprint("pe_cosine/", block)), m.Get(fmt.Sprint("pe_disparity/", block))
-		if !(math.Abs(cosine-1) <= 1e-5 && disparity <= 1e-5) {
-			t.Errorf("block %d: cosine %g and disparity %g, want 1 and 0", block, cosine, disparity)
-		}
+		expect.Near(t, fmt.Sprintf("block %d: cosine", block), cosine, 1, 1e-5)
+		expect.Near(t, fmt.Sprintf("block %d: disparity", block), disparity, 0, 1e-5)
 	}
 }
 

@@ -44,10 +44,9 @@ func TestUntil(t *testing.T) {
 	for m, r := range result.Members {
 		own := memberRecords(t, dir, m)
 		for i, record := range own {
-			if fits := record["measures"].(map[string]any)["loss"].(float64) <= 1.36; fits != (i == len(own)-1) {
-				t.Fatalf("member %d: record %d of %d has a loss of %v: it is to stop at the first of "+
-					"1.36 or less", m, i+1, len(own), record["measures"])
-			}
+			expect.Equal(t, fmt.Sprintf("member %d: record %d of %d, the first with a loss of 1.36 or less: %v", m,
+				i+1, len(own), record["measures"]), record["measures"].(map[string]any)["loss"].(float64) <= 1.36,
+				i == len(own)-1)
 		}
 		// 270 puzzles in batches of 32
 		want := runlog.Fit{Criterion: "loss=1.36", Reached: true, Epoch: len(own), Step: 9 * len(own)}
@@ -67,9 +66,8 @@ func TestUntil(t *testing.T) {
 		expect.Equal(t, fmt.Sprintf("member %d has other records beside another", m),
 			own, memberRecords(t, aloneDir, 0))
 		both, one := readFinal(t, dir).weights["w/head.weight"], readFinal(t, aloneDir).weights["w/read_out.weight"]
-		if !bytes.Equal(both[m*len(one):(m+1)*len(one)], one) {
-			t.Errorf("member %d has other weights beside another than alone", m)
-		}
+		expect.Equal(t, fmt.Sprintf("member %d has other weights beside another than alone", m),
+			!bytes.Equal(both[m*len(one):(m+1)*len(one)], one), false)
 	}
 	expect.Equal(t, fmt.Sprint("both members stop after steps ", steps), len(steps), 2)
 	expect.Equal(t, "the run ended after step",
@@ -103,9 +101,8 @@ func TestAnswersOfStoppedMembers(t *testing.T) {
 		for _, name := range []string{"prediction/validation", "attention/1", "noise/accuracy"} {
 			_, together := probed(t, dir, name)
 			_, want := probed(t, aloneDir, name)
-			if !slices.Equal(together[m*len(want):(m+1)*len(want)], want) {
-				t.Errorf("member %d has other %s beside another than alone", m, name)
-			}
+			expect.Equal(t, fmt.Sprintf("member %d has other %s beside another than alone", m, name),
+				!slices.Equal(together[m*len(want):(m+1)*len(want)], want), false)
 		}
 	}
 }

@@ -73,9 +73,7 @@ func TestAdviseCandidates(t *testing.T) {
 			"--batch 2 --test-sequences 4", "nope rope 1d-fixed"},
 	} {
 		out, notes, code := here(t, dir, strings.Fields("advise --dry-run "+c.flags)...)
-		if code != 0 {
-			t.Fatal(notes)
-		}
+		expect.Equal(t, notes, code, 0)
 		if c.want == usual+" fourier-features" &&
 			(!strings.Contains(notes, "left out: 2d-fixed needs tokens on a grid") ||
 				!strings.Contains(notes, "has 4 points in 2 dimensions\n") || strings.Contains(notes, "nope knows")) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,9 +12,7 @@ import (
 func completed(t *testing.T, words ...string) (values []string) {
 	t.Helper()
 	out, stderr, code := here(t, ".", append([]string{"__complete"}, words...)...)
-	if code != 0 {
-		t.Fatalf("%q: exit code %d: %s", words, code, stderr)
-	}
+	expect.Equal(t, fmt.Sprintf("%q: %s: exit code", words, stderr), code, 0)
 	for line := range strings.Lines(out) {
 		if value, _, _ := strings.Cut(strings.TrimSpace(line), "\t"); !strings.HasPrefix(value, ":") {
 			values = append(values, value)

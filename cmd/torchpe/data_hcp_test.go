@@ -145,9 +145,8 @@ func TestHCPConvert(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "sub-01.npy")
 	copyFile(t, seriesFixture(t, "frames.npy"), plain)
 	says(t, ".", convert+plain+" --tokens 6 --force", 0)
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
-		t.Errorf("names and modules of the conversion before are left: %v, %v", left, err)
-	}
+	left := expect.Must(os.ReadDir(dir))
+	expect.Equal(t, fmt.Sprint("names and modules of the conversion before are left: ", left), len(left), 1)
 }
 
 func copyFile(t *testing.T, from, to string) {
@@ -165,9 +164,8 @@ func TestHCPConvertKeepsSubjectsApart(t *testing.T) {
 	says(t, dir, convert, exitFailed, `"p_01" and "p01"`)
 	expect.ErrorIs(t, expect.ErrorOf(os.Stat(filepath.Join(dir, "out"))), os.ErrNotExist)
 	says(t, dir, convert+" --subjects s.csv", 0)
-	if found, _ := filepath.Glob(filepath.Join(dir, "out", "sub-[ab]_run-1.npy")); len(found) != 2 {
-		t.Errorf("%v", found)
-	}
+	found, _ := filepath.Glob(filepath.Join(dir, "out", "sub-[ab]_run-1.npy"))
+	expect.Equal(t, fmt.Sprint(found), len(found), 2)
 }
 
 // What generate writes is read with its networks.

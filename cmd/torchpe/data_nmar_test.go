@@ -150,9 +150,8 @@ func TestTrainNMAR(t *testing.T) {
 	}
 	for name, want := range map[string]bool{"modularity": true, "clustering": true, "modularity/1": true,
 		"train": false} {
-		if _, has := m.Measures[name]; has != want {
-			t.Errorf("%s: %v in %v, want %v", name, has, m.Measures, want)
-		}
+		_, has := m.Measures[name]
+		expect.Equal(t, fmt.Sprintf("%s in %v", name, m.Measures), has, want)
 	}
 	for _, level := range []string{"0.15", "0.50", "0.75", "0.90"} {
 		if !(m.Measures["test_mse/"+level] > 0) || !(result.Baselines["gaussian"][level] > 0) ||

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,9 +51,7 @@ func TestLSTCheckPublished(t *testing.T) {
 	}
 	// Counted by brute force over rows and columns: TestLinesPublished of package lst.
 	two, _ := got["two_lines"].(map[string]any)
-	if two["training"] != 594. || two["validation"] != 0. {
-		t.Errorf("two_lines is %v, want 594 and 0", two)
-	}
+	expect.Equal(t, "two_lines", fmt.Sprint(two["training"], two["validation"]), "594 0")
 	conditions, _ := got["per_condition"].(map[string]any)
 	for _, label := range []string{"Binary", "Ternary", "Quaternary"} {
 		if conditions[label] == nil {
@@ -111,10 +110,8 @@ func TestLSTGenerate(t *testing.T) {
 		report.IsomorphicToValidation != 0 || report.Duplicates != 0 {
 		t.Errorf("report %+v", report)
 	}
-	if d, err := lst.Load([]string{summary.Train}, summary.Validation, 0); err != nil ||
-		len(d.Train) != 54 || len(d.Validation) != 12 {
-		t.Errorf("%d and %d puzzles, %v", len(d.Train), len(d.Validation), err)
-	}
+	d := expect.Must(lst.Load([]string{summary.Train}, summary.Validation, 0))
+	expect.Equal(t, "puzzles", [2]int{len(d.Train), len(d.Validation)}, [2]int{54, 12})
 
 	// Files are overwritten on request only; the same flags give the same bytes.
 	says(t, ".", line+large, exitUsage, "train.csv exists: choose another --out or pass --force")

@@ -218,9 +218,7 @@ func TestDocsRun(t *testing.T) {
 				want = f.code
 			}
 		}
-		if code != want {
-			t.Errorf("%s: %s: exit code %d, want %d\n%s", line.at, command, code, want, tail(out))
-		}
+		expect.Equal(t, fmt.Sprintf("%s: %s: %s\nexit code", line.at, command, tail(out)), code, want)
 	}
 	for _, n := range notRun {
 		if !used[n.part] {

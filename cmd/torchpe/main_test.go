@@ -74,9 +74,7 @@ func here(t *testing.T, dir string, args ...string) (stdout, stderr string, code
 func says(t *testing.T, dir, line string, code int, texts ...string) string {
 	t.Helper()
 	out, errs, got := here(t, dir, strings.Fields(line)...)
-	if got != code {
-		t.Errorf("%s: exit code %d, want %d: %s%s", line, got, code, out, errs)
-	}
+	expect.Equal(t, fmt.Sprintf("%s: %s%s\nexit code", line, out, errs), got, code)
 	for _, text := range texts {
 		in, absent := out, strings.HasPrefix(text, "!>")
 		if strings.HasPrefix(text, "2>") || code != 0 && !absent && !strings.HasPrefix(text, "1>") {

@@ -88,8 +88,6 @@ func TestForecast(t *testing.T) {
 		if out.String() != first || test.want == nil && first != "" {
 			t.Errorf("%v: %q", test.took, out.String())
 		}
-		for _, want := range test.want {
-			expect.Contains(t, first, want)
-		}
+		expect.Contains(t, first, test.want...)
 	}
 }

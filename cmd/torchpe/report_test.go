@@ -46,9 +46,7 @@ func TestReportOfTrainedRuns(t *testing.T) {
 	expect.Equal(t, planned, len(planned), 6)
 
 	out := says(t, dir, "runs compare runs/learn runs/fixed", 0, "runs/fixed", "2d-fixed")
-	if strings.Count(out, "runs/learn") != 2 { // of each σ
-		t.Error(out)
-	}
+	expect.Equal(t, out+"\nruns/learn", strings.Count(out, "runs/learn"), 2) // of each σ
 	says(t, dir, "runs compare runs/learn runs/fixed --out both", 0, "both/index.html")
 	readText(t, filepath.Join(dir, "both", "validation.pdf"))
 	says(t, dir, "report runs --out runs/learn", exitUsage, "run directory")

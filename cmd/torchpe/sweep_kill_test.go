@@ -43,10 +43,8 @@ func TestSweepKilled(t *testing.T) {
 	says(t, dir, "sweep --out undisturbed"+flags, 0)
 	whole := time.Since(start)
 	want := map[string]opened{}
-	names, err := os.ReadDir(filepath.Join(dir, "undisturbed", "runs"))
-	if err != nil || len(names) != 6 {
-		t.Fatalf("%d runs, %v", len(names), err)
-	}
+	names := expect.Must(os.ReadDir(filepath.Join(dir, "undisturbed", "runs")))
+	expect.Equal(t, "runs", len(names), 6)
 	for _, n := range names {
 		want[n.Name()] = open(t, filepath.Join(dir, "undisturbed", "runs", n.Name()))
 	}
@@ -58,9 +56,7 @@ func TestSweepKilled(t *testing.T) {
 		for n, w := range want {
 			expect.Equal(t, name+", "+n, differ(open(t, filepath.Join(dir, name, "runs", n)), w, 0), "")
 		}
-		if got, err := os.ReadDir(filepath.Join(dir, name, "runs")); err != nil || len(got) != 6 {
-			t.Errorf("%s: %d runs, %v", name, len(got), err)
-		}
+		expect.Equal(t, name+": runs", len(expect.Must(os.ReadDir(filepath.Join(dir, name, "runs")))), 6)
 	}
 	t.Logf("killed: %v", done)
 }
@@ -163,9 +159,8 @@ func waitForWorkers(t *testing.T, dir string) {
 	}
 	s := expect.Must(sweep.Open(dir))
 	defer s.Close()
-	if st, err := s.Status(nil); err != nil || st.Counts[sweep.StateDone] != 6 {
-		t.Errorf("the sweep said that it is done: %+v, %v", st.Counts, err)
-	}
+	st := expect.Must(s.Status(nil))
+	expect.Equal(t, fmt.Sprintf("the sweep said that it is done: %+v", st.Counts), st.Counts[sweep.StateDone], 6)
 }
 
 // Two sweeps on one directory at the same instant: each task is trained once.

@@ -50,9 +50,7 @@ func TestSweepSubmitsAgain(t *testing.T) {
 		{"--array=0-0%3 ", "--time=120 ", "--mail-type=FAIL "},
 	} {
 		line := strings.Split(text, "\n")[i]
-		for _, option := range want {
-			expect.Contains(t, line, option)
-		}
+		expect.Contains(t, line, want...)
 		expect.Equal(t, line, strings.Contains(line, "--partition"), i < 3)
 	}
 }
@@ -62,9 +60,8 @@ func TestQueueOfEndedTasks(t *testing.T) {
 	dir := t.TempDir()
 	fakeQueue(t)
 	says(t, dir, "sweep --pe nope,rope --epochs 1 --launcher slurm --pack 1 --out s"+smallSet(t, dir), 0)
-	if stdout, stderr, code := torchpeIn(t, dir, "sweep run-task --index 0 s"); code != 0 {
-		t.Fatal(stdout, stderr)
-	}
+	stdout, stderr, code := torchpeIn(t, dir, "sweep run-task --index 0 s")
+	expect.Equal(t, stdout+stderr, code, 0)
 	squeue := filepath.Join(strings.Split(os.Getenv("PATH"), ":")[0], "squeue")
 	body := `for a; do case $a in --name=*) name=${a#--name=};; esac; done
 for i in 0 1; do echo "$i|PENDING|$name|launch failed requeued held"; done`

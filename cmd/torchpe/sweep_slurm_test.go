@@ -115,10 +115,8 @@ parts:
 		!strings.Contains(said, "1 task failed") {
 		t.Fatalf("exit code %d: %s", code, said)
 	}
-	names, err := os.ReadDir(filepath.Join(dir, "here/runs"))
-	if err != nil || len(names) != 11 {
-		t.Fatalf("%d runs, %v", len(names), err)
-	}
+	names := expect.Must(os.ReadDir(filepath.Join(dir, "here/runs")))
+	expect.Equal(t, "runs", len(names), 11)
 	for _, n := range names {
 		expect.Equal(t, n.Name(), differ(open(t, filepath.Join(dir, "there/runs", n.Name())),
 			open(t, filepath.Join(dir, "here/runs", n.Name())), 0), "")
@@ -127,9 +125,7 @@ parts:
 	var reports []string
 	for _, out := range []string{"here", "there"} {
 		stdout, stderr, code := here(t, dir, "report", out, "--json")
-		if code != 0 {
-			t.Fatal(stderr)
-		}
+		expect.Equal(t, stderr, code, 0)
 		reports = append(reports, strings.ReplaceAll(stdout, filepath.Join(dir, out), "DIR"))
 	}
 	expect.Equal(t, "the reports differ", strings.ReplaceAll(reports[1], "there", "here"), reports[0])

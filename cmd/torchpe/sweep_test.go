@@ -170,9 +170,8 @@ func TestSweepFailsAndRetries(t *testing.T) {
 	says(t, dir, "sweep resume s --workers 1", exitFailed, "1 task failed", "1>"+sweep.ReasonData, "1>train.csv")
 	var st sweep.Status
 	saysJSON(t, dir, "sweep status s", &st)
-	if st.Counts[sweep.StateFailed] != 1 || st.Counts[sweep.StateDone] != 1 {
-		t.Errorf("%+v", st.Counts)
-	}
+	expect.Equal(t, fmt.Sprintf("%+v: failed and done", st.Counts),
+		[2]int{st.Counts[sweep.StateFailed], st.Counts[sweep.StateDone]}, [2]int{1, 1})
 	says(t, dir, "sweep retry s --failed", 0, "2 of 2 runs done")
 	says(t, dir, "sweep cancel s", 0, "nothing was running: all tasks have ended")
 	if stdout, stderr, code = torchpeIn(t, dir, "sweep run-task --index 1 s"); code != 0 ||
@@ -230,9 +229,8 @@ func TestSweepDryRun(t *testing.T) {
 		e.RecordHours <= 0 || !slices.Equal(e.Steps, []int{18, 27}) || e.DiskMB <= 0 {
 		t.Errorf("%+v", e)
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
-		t.Errorf("%v, %v", left, err)
-	}
+	left := expect.Must(os.ReadDir(dir))
+	expect.Equal(t, fmt.Sprint(left), len(left), 2)
 }
 
 // TestSweepByLayer: a value that gives layers their own is one value, also beside others.

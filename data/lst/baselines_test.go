@@ -24,7 +24,6 @@ func TestBaselinesByHand(t *testing.T) {
 	train := []Puzzle{puzzle("5100000000000000", 2), puzzle("5100000000000000", 3), puzzle("5010000000000020", 4)}
 	got := NewBaselines(train, []Puzzle{puzzle("5120000000000000", 2)})
 	expect.Equal(t, "baselines", got, Baselines{LookUp: .5, Counts: 0})
-	if got := NewBaselines(train, []Puzzle{puzzle("5140000000000000", 2)}); got.Counts != .25 {
-		t.Errorf("counts that no training puzzle has: %g, want a quarter", got.Counts)
-	}
+	expect.Equal(t, "counts that no training puzzle has",
+		NewBaselines(train, []Puzzle{puzzle("5140000000000000", 2)}).Counts, .25)
 }

@@ -37,12 +37,9 @@ func TestCheckPublished(t *testing.T) {
 				label, s.Puzzles, s.GivensMean, s.GivensMin, s.GivensMax, mean)
 		}
 	}
-	if p := r.PerCondition["Binary"].Training.Probes; p[15] != 43 || p[4] != 357 {
-		t.Errorf("Binary has %d probes at cell 15 and %d at cell 4, want 43 and 357", p[15], p[4])
-	}
-	if err := r.Err(); err != nil || len(r.Problems) != 0 {
-		t.Errorf("%v, %q", err, r.Problems)
-	}
+	p := r.PerCondition["Binary"].Training.Probes
+	expect.Equal(t, "probes of Binary at cells 15 and 4", [2]int{p[15], p[4]}, [2]int{43, 357})
+	expect.Equal(t, fmt.Sprintf("problems %q", r.Problems), fmt.Sprint(r.Err(), len(r.Problems)), "<nil> 0")
 }
 
 // Every defect of a set built to have them is found, and only the grave ones are errors.
@@ -84,16 +81,11 @@ func TestCheckFindsDefects(t *testing.T) {
 			got := counts{r.Puzzles, r.Valid, r.ConditionAgrees, r.AnswerAgrees, r.Duplicates,
 				r.IsomorphicToValidation,
 				r.UniqueCompletion.Training}
-			if want := (counts{3, c.valid, c.condition, c.answer, c.duplicates, c.iso,
-				c.unique}); got != want {
-				t.Errorf("%+v, want %+v", got, want)
-			}
-			if fewer := c.name == "two lines"; (r.TwoLines != SetCounts{}) != fewer {
-				t.Errorf("%+v puzzles of two lines", r.TwoLines)
-			}
-			if err := r.Err(); (err != nil) != c.fatal {
-				t.Errorf("error %v, want one: %v", err, c.fatal)
-			}
+			expect.Equal(t, "counts", got,
+				counts{3, c.valid, c.condition, c.answer, c.duplicates, c.iso, c.unique})
+			expect.Equal(t, fmt.Sprintf("of %+v: puzzles of two lines", r.TwoLines), r.TwoLines != SetCounts{},
+				c.name == "two lines")
+			expect.Equal(t, fmt.Sprintf("there is an error (%v)", r.Err()), r.Err() != nil, c.fatal)
 			if text := strings.Join(r.Problems, "\n"); (text == "") != (c.problem == "") ||
 				!strings.Contains(text, c.problem) {
 				t.Errorf("problems %q, want %q", text, c.problem)

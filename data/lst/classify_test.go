@@ -77,9 +77,7 @@ func TestClassifyRefuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := mustParse(c.grid)
 			_, _, err := classify(g)
-			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), string(g)) {
-				t.Errorf("%v, want %v with the puzzle", err, c.want)
-			}
+			expect.ErrorIs(t, err, c.want, string(g))
 		})
 	}
 	for _, g := range []Grid{"", "0000000000000000", "5500000000000000", "5110000000000000",
@@ -170,9 +168,7 @@ func TestVerify(t *testing.T) {
 	if p, err := NewPuzzle(g); err != nil || p != (Puzzle{g, 4, OneVector}) || p.Verify() != nil {
 		t.Errorf("NewPuzzle: %v, %v", p, err)
 	}
-	if _, err := NewPuzzle("5000000000000000"); !errors.Is(err, errNoAnswer) {
-		t.Errorf("NewPuzzle of an empty grid: %v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(NewPuzzle("5000000000000000")), errNoAnswer)
 	for _, c := range []struct {
 		p    Puzzle
 		want string

@@ -3,6 +3,7 @@ package lst
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -35,9 +36,7 @@ func TestWriteMatchesPublishedBytes(t *testing.T) {
 		expect.Equal(t, name, len(ps), 3000)
 		var b bytes.Buffer
 		expect.NoError(t, writeSet(&b, ps))
-		if !bytes.Equal(b.Bytes(), want) {
-			t.Errorf("%s was not written as it was read", name)
-		}
+		expect.Equal(t, name+" was not written as it was read", !bytes.Equal(b.Bytes(), want), false)
 	}
 }
 
@@ -57,21 +56,15 @@ func TestReadAccepts(t *testing.T) {
 		{"space around fields", "condition, puzzles, solutions\nBinary, 1532000000000000, 4\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ps, err := readText(t, c.text)
-			if err != nil || !slices.Equal(ps, []Puzzle{linePuzzle}) {
-				t.Errorf("%v, %v, want %v", ps, err, linePuzzle)
-			}
+			expect.Equal(t, "puzzles", expect.Must(readText(t, c.text)), []Puzzle{linePuzzle})
 		})
 	}
 }
 
 // Claims are returned as they are, however wrong.
 func TestReadKeepsClaims(t *testing.T) {
-	ps, err := readText(t, head+"0,,Quaternary,1532000000000000,1\n")
-	if want := (Puzzle{linePuzzle.Cells, 1, ThreeVector}); err != nil ||
-		!slices.Equal(ps, []Puzzle{want}) {
-		t.Errorf("%v, %v, want %v", ps, err, want)
-	}
+	expect.Equal(t, "puzzles", expect.Must(readText(t, head+"0,,Quaternary,1532000000000000,1\n")),
+		[]Puzzle{{linePuzzle.Cells, 1, ThreeVector}})
 }
 
 func TestReadErrors(t *testing.T) {
@@ -174,8 +167,6 @@ func TestWriteFiles(t *testing.T) {
 	for path, want := range map[string][]Puzzle{a: {linePuzzle}, b: {other, linePuzzle}} {
 		expect.Equal(t, path, expect.Must(ReadFile(path)), want)
 	}
-	left, err := os.ReadDir(dir)
-	if err != nil || len(left) != 2 {
-		t.Errorf("%v, %v, want the two files only", left, err)
-	}
+	left := expect.Must(os.ReadDir(dir))
+	expect.Equal(t, fmt.Sprintf("%v: files", left), len(left), 2)
 }

@@ -27,9 +27,7 @@ func checkPaperSizes(t *testing.T, d Dataset) {
 		ps   []Puzzle
 		want int // per condition
 	}{{"Train", d.Train, 2700}, {"IID", d.IID, 300}, {"Validation", d.Validation, 36}} {
-		if got := perCondition(c.ps); got != [3]int{c.want, c.want, c.want} {
-			t.Errorf("%s has %v puzzles per condition, want %d each", c.name, got, c.want)
-		}
+		expect.Equal(t, c.name+": puzzles per condition", perCondition(c.ps), [3]int{c.want, c.want, c.want})
 	}
 }
 
@@ -64,9 +62,8 @@ func TestLoadPublished(t *testing.T) {
 	for _, ps := range [][]Puzzle{d.IID, again.IID} {
 		slices.SortFunc(ps, comparePuzzles)
 	}
-	if !slices.Equal(d.IID, again.IID) {
-		t.Error("the order of the files decides which puzzles are held out")
-	}
+	expect.Equal(t, "the order of the files decides which puzzles are held out", !slices.Equal(d.IID, again.IID),
+		false)
 }
 
 func TestSplit(t *testing.T) {
@@ -101,12 +98,10 @@ func TestSplitDependsOnSeedAndContentsOnly(t *testing.T) {
 	shuffled := slices.Clone(pool)
 	rand.New(rand.NewPCG(1, 1)).Shuffle(len(pool),
 		func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-	if !slices.Equal(first, held(shuffled, 1)) {
-		t.Error("the order of the pool decides which puzzles are held out")
-	}
-	if slices.Equal(first, held(pool, 2)) {
-		t.Error("the seed does not decide which puzzles are held out")
-	}
+	expect.Equal(t, "the order of the pool decides which puzzles are held out",
+		!slices.Equal(first, held(shuffled, 1)), false)
+	expect.Equal(t, "the seed does not decide which puzzles are held out", slices.Equal(first, held(pool, 2)),
+		false)
 }
 
 func TestLoadErrors(t *testing.T) {
@@ -146,8 +141,6 @@ func TestLoadErrors(t *testing.T) {
 			expect.Error(t, expect.ErrorOf(Load(c.train, c.validation, 0)), c.want)
 		})
 	}
-	d, err := Load([]string{good}, single, 0)
-	if err != nil || len(d.Train) != 1 || len(d.IID) != 1 || len(d.Validation) != 1 {
-		t.Errorf("%+v, %v", d, err)
-	}
+	d := expect.Must(Load([]string{good}, single, 0))
+	expect.Equal(t, "puzzles", [3]int{len(d.Train), len(d.IID), len(d.Validation)}, [3]int{1, 1, 1})
 }

@@ -136,9 +136,7 @@ func TestGenerateDefault(t *testing.T) {
 	// puzzle_data_original.csv.
 	for label, want := range map[string]float64{"Binary": 303. / 36, "Ternary": 282. / 36,
 		"Quaternary": 228. / 36} {
-		if got := r.PerCondition[label].Validation.GivensMean; math.Abs(got-want) > 1e-12 {
-			t.Errorf("%s validation: %v givens, want %v", label, got, want)
-		}
+		expect.Near(t, label+" validation: givens", r.PerCondition[label].Validation.GivensMean, want, 1e-12)
 	}
 }
 
@@ -165,9 +163,8 @@ func TestGenerateIsDeterministic(t *testing.T) {
 func TestGenerateValidationIgnoresTraining(t *testing.T) {
 	_, with := generated(t, Options{Train: 300, Validation: 60}, 7)
 	_, without := generated(t, Options{Validation: 60}, 7)
-	if !slices.Equal(with, without) {
-		t.Error("the validation set depends on the size of the training set")
-	}
+	expect.Equal(t, "the validation set depends on the size of the training set", !slices.Equal(with, without),
+		false)
 }
 
 func TestGenerateErrors(t *testing.T) {
@@ -206,18 +203,14 @@ func TestGeneratorTables(t *testing.T) {
 					t.Fatalf("probe %d answer %d: a square has another answer", probe, answer+1)
 				}
 			}
-			if len(distinct) != 144 || len(list) != 144 {
-				t.Errorf("probe %d answer %d: %d squares, want 144 different ones", probe,
-					answer+1, len(list))
-			}
+			expect.Equal(t, fmt.Sprintf("probe %d answer %d: squares, different and all", probe, answer+1),
+				[2]int{len(distinct), len(list)}, [2]int{144, 144})
 		}
 	}
 	// Pascal's triangle, row 15.
 	for n, want := range []int{1, 15, 105, 455, 1365, 3003, 5005, 6435, 6435, 5005, 3003, 1365, 455,
 		105, 15, 1} {
-		if len(g.masks[n]) != want {
-			t.Errorf("%d sets of %d of 15 cells, want %d", len(g.masks[n]), n, want)
-		}
+		expect.Equal(t, fmt.Sprintf("sets of %d of 15 cells", n), len(g.masks[n]), want)
 	}
 }
 

@@ -113,14 +113,9 @@ func TestConditionNames(t *testing.T) {
 		got = append(got, c.String()+" "+c.Label())
 		expect.Equal(t, c.Label(), expect.Must(parseCondition(c.Label())), c)
 	}
-	if want := []string{"1-vector Binary", "2-vector Ternary",
-		"3-vector Quaternary"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	expect.Equal(t, "conditions", got, []string{"1-vector Binary", "2-vector Ternary", "3-vector Quaternary"})
 	expect.Error(t, expect.ErrorOf(parseCondition("binary")), `condition "binary": want Binary`)
-	if s := Condition(9).String(); s != "Condition(9)" {
-		t.Error(s)
-	}
+	expect.Equal(t, "name", Condition(9).String(), "Condition(9)")
 }
 
 // scipy.spatial.distance.jaccard on boolean vectors, by its definition: unequal among those where
@@ -182,9 +177,7 @@ func TestSquares(t *testing.T) {
 			reduced++
 		}
 	}
-	if reduced != 4 { // OEIS A000315(4)
-		t.Errorf("%d reduced Latin squares, want 4", reduced)
-	}
+	expect.Equal(t, "reduced Latin squares", reduced, 4) // OEIS A000315(4)
 	distinct := map[features]bool{}
 	for _, m := range all {
 		distinct[m] = true

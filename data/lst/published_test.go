@@ -1,6 +1,7 @@
 package lst
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -55,11 +56,8 @@ func TestPublishedTables(t *testing.T) {
 	}
 	for c := range givens {
 		for n := range givens[c] {
-			if givens[c][n] != 3*publishedValidationGivens[c][n] { // 3 rotations of each item
-				t.Errorf(
-					"%v: %d published validation puzzles with %d givens, the table has %d items",
-					Conditions()[c], givens[c][n], n, publishedValidationGivens[c][n])
-			}
+			expect.Equal(t, fmt.Sprintf("%v: published validation puzzles with %d givens", Conditions()[c], n),
+				givens[c][n], 3*publishedValidationGivens[c][n]) // 3 rotations of each item
 		}
 	}
 }

@@ -2,6 +2,7 @@ package masked
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -181,9 +182,8 @@ func TestBaselinesOfAnyUnits(t *testing.T) {
 	train, test := all(table)[:20], all(table)[20:]
 	a := expect.Must(expect.Must(Fit(table, train, DefaultRidge)).MSE(table, test, masks[120:]))
 	b := expect.Must(expect.Must(Fit(units, train, DefaultRidge)).MSE(units, test, masks[120:]))
-	if ratio := math.Ldexp(a.Gaussian, -14) / b.Gaussian; math.Abs(ratio-1) > 1e-9 {
-		t.Errorf("%+v and in units of 1/128 %+v", a, b)
-	}
+	expect.Near(t, fmt.Sprintf("%+v and in units of 1/128 %+v", a, b), math.Ldexp(a.Gaussian, -14)/b.Gaussian, 1,
+		1e-9)
 }
 
 func TestBaselinesRefuse(t *testing.T) {

@@ -26,9 +26,8 @@ func TestEpochIsUniform(t *testing.T) {
 	}
 	checkChi(t, "first places", uniform(first), n-1)
 	// Two independent permutations agree in one place on average, with variance one.
-	if z := (float64(agree) - epochs) / math.Sqrt(epochs); math.Abs(z) > 4 {
-		t.Errorf("successive epochs agree in %d places of %d expected", agree, epochs)
-	}
+	expect.Near(t, fmt.Sprintf("successive epochs agree in %d places of %d expected: standard errors", agree,
+		epochs), (float64(agree)-epochs)/math.Sqrt(epochs), 0, 4)
 }
 
 // A run that is resumed by another version goes on in the same order.

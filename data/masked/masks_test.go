@@ -2,6 +2,7 @@ package masked
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -78,9 +79,7 @@ func TestDrawEqualsSecondImplementation(t *testing.T) {
 			for _, m := range got[i*c.Tokens : (i+1)*c.Tokens] {
 				b.WriteByte("01"[map[bool]int{true: 1}[m]])
 			}
-			if b.String() != want {
-				t.Errorf("level %v exact %v sample %d: %s, want %s", c.Level, c.Exact, i, &b, want)
-			}
+			expect.Equal(t, fmt.Sprintf("level %v exact %v sample %d", c.Level, c.Exact, i), b.String(), want)
 		}
 	}
 }
@@ -95,16 +94,12 @@ func TestExactCounts(t *testing.T) {
 		{0.001, 15, 1}, {0.999, 15, 14}, {0.5, 2, 1}, {0.9, 2, 1}, {0.5, 3, 2},
 	} {
 		m := Masking{test.level, true}
-		if got := m.Count(test.tokens); got != test.want {
-			t.Errorf("level %v of %d tokens: Count %d, want %d", test.level, test.tokens,
-				got, test.want)
-		}
+		expect.Equal(t, fmt.Sprintf("level %v of %d tokens: Count", test.level, test.tokens), m.Count(test.tokens),
+			test.want)
 		masks := draw(m, 3, StreamTrain, 5, 50, test.tokens)
 		for i := range 50 {
-			if got := countMasked(masks[i*test.tokens : (i+1)*test.tokens]); got != test.want {
-				t.Fatalf("level %v of %d tokens: %d masked in sample %d, want %d", test.level,
-					test.tokens, got, i, test.want)
-			}
+			expect.Equal(t, fmt.Sprintf("level %v of %d tokens: masked in sample %d", test.level, test.tokens, i),
+				countMasked(masks[i*test.tokens:(i+1)*test.tokens]), test.want)
 		}
 	}
 }
@@ -183,11 +178,10 @@ func TestEveryTokenIsMaskedEquallyOften(t *testing.T) {
 			continue
 		}
 		checkChi(t, "tokens", chi, tokens)
-		if z := (float64(total)/(tokens*samples) - test.level) / math.Sqrt(
-			test.level*(1-test.level)/(tokens*samples)); math.Abs(z) > 3.3 {
-			t.Errorf("level %v: %d of %d masked, %.1f standard errors off", test.level, total,
-				tokens*samples, z)
-		}
+		expect.Near(t, fmt.Sprintf("level %v: %d of %d masked: standard errors off", test.level, total,
+			tokens*samples),
+			(float64(total)/(tokens*samples)-test.level)/math.Sqrt(test.level*(1-test.level)/(tokens*samples)), 0,
+			3.3)
 	}
 }
 
@@ -210,9 +204,7 @@ func TestBernoulliRedraws(t *testing.T) {
 	for i := range samples {
 		counts[countMasked(masks[i*tokens:(i+1)*tokens])]++
 	}
-	if counts[0] != 0 || counts[tokens] != 0 {
-		t.Errorf("%d samples with no token masked, %d with all", counts[0], counts[tokens])
-	}
+	expect.Equal(t, "samples with no token masked and with all", [2]int{counts[0], counts[tokens]}, [2]int{})
 	binomial := distuv.Binomial{N: tokens, P: level}
 	inside, chi, mean := 1-binomial.Prob(0)-binomial.Prob(tokens), 0.0, 0.0
 	for k := 1; k < tokens; k++ {
@@ -228,12 +220,10 @@ func TestDrawIsAPureFunction(t *testing.T) {
 	for _, exact := range []bool{true, false} {
 		m := Masking{0.5, exact}
 		base := draw(m, 1, StreamTrain, 7, 8, 40)
-		if !slices.Equal(base, draw(m, 1, StreamTrain, 7, 8, 40)) {
-			t.Error("the same arguments gave two masks")
-		}
-		if !slices.Equal(base, draw(m, 1, StreamTrain, 7, 20, 40)[:8*40]) {
-			t.Error("a larger draw begins with other masks")
-		}
+		expect.Equal(t, "the same arguments gave two masks",
+			!slices.Equal(base, draw(m, 1, StreamTrain, 7, 8, 40)), false)
+		expect.Equal(t, "a larger draw begins with other masks",
+			!slices.Equal(base, draw(m, 1, StreamTrain, 7, 20, 40)[:8*40]), false)
 		for what, other := range map[string][]bool{
 			"seed":        draw(m, 2, StreamTrain, 7, 8, 40),
 			"high seed":   draw(m, 1+1<<63, StreamTrain, 7, 8, 40),

@@ -47,19 +47,16 @@ func TestFramesDependOnTheStepAlone(t *testing.T) {
 	}
 	for _, step := range []int{19, 3, 3, 0, 12, 7, 8} {
 		expect.Equal(t, fmt.Sprintf("step %d again", step), s.Frames(step), want[step])
-		if got := expect.Must(NewSampler(8, 16, 37)).Frames(step); !slices.Equal(got, want[step]) {
-			t.Errorf("step %d of a new sampler: %v, want %v", step, got, want[step])
-		}
+		expect.Equal(t, fmt.Sprintf("step %d of a new sampler", step),
+			expect.Must(NewSampler(8, 16, 37)).Frames(step), want[step])
 	}
-	if slices.Equal(expect.Must(NewSampler(9, 16, 37)).Frames(0), want[0]) {
-		t.Error("another seed gave the same batch")
-	}
+	expect.Equal(t, "another seed gave the same batch",
+		slices.Equal(expect.Must(NewSampler(9, 16, 37)).Frames(0), want[0]), false)
 }
 
 func TestSamplerRefuses(t *testing.T) {
 	for _, shape := range [][2]int{{0, 5}, {5, 0}, {-1, 5}, {5, -1}} {
-		if _, err := NewSampler(1, shape[0], shape[1]); err == nil {
-			t.Errorf("batches of %d out of %d: no error", shape[0], shape[1])
-		}
+		expect.Refused(t, fmt.Sprintf("batches of %d out of %d", shape[0], shape[1]),
+			expect.ErrorOf(NewSampler(1, shape[0], shape[1])))
 	}
 }

@@ -1,6 +1,7 @@
 package masked
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -22,9 +23,7 @@ func checkSplit(t *testing.T, s Split, n int) {
 			t.Fatalf("place %d of both lists is frame %d", i, f)
 		}
 	}
-	if len(all) != n {
-		t.Fatalf("%d frames in both lists, want %d", len(all), n)
-	}
+	expect.Equal(t, "frames in both lists", len(all), n)
 }
 
 // subjects returns the group of each frame: groups numbered 100, 110 and so on, in turns and
@@ -95,9 +94,7 @@ func TestSplitSizes(t *testing.T) {
 func TestHoldOutGroups(t *testing.T) {
 	s := expect.Must(HoldOutGroups([]int{3, 1, 1, 2, 3}, []int{3, 2}))
 	checkSplit(t, s, 5)
-	if !slices.Equal(s.Test, []int{0, 3, 4}) || !slices.Equal(s.TestGroups, []int{2, 3}) {
-		t.Errorf("%+v", s)
-	}
+	expect.Equal(t, "held out", fmt.Sprint(s.Test, s.TestGroups), "[0 3 4] [2 3]")
 	for _, test := range []struct {
 		held []int
 		want string
@@ -124,9 +121,7 @@ func TestSplitTime(t *testing.T) {
 		chi += float64((c-300)*(c-300)) / (300 * 0.7)
 	}
 	checkChi(t, "random test points", chi, 19)
-	if !strings.Contains(r.How, "random") || !strings.Contains(r.How, "seed 5") {
-		t.Error(r.How)
-	}
+	expect.Contains(t, r.How, "random", "seed 5")
 	again, _ := SplitTime(20000, TimeSplit{Share: DefaultHeldOut, Random: true, Seed: 5})
 	other, _ := SplitTime(20000, TimeSplit{Share: DefaultHeldOut, Random: true, Seed: 6})
 	if !slices.Equal(again.Test, r.Test) || slices.Equal(other.Test, r.Test) {

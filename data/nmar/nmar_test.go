@@ -40,9 +40,8 @@ func TestUncoupledNodesAreAR2(t *testing.T) {
 			t.Errorf("node %d: variance %g, Yule-Walker has %g", i, got, want)
 		}
 		for lag, want := range map[int]float64{1: r1, 2: r2} {
-			if got := stat.Correlation(x[lag:], x[:len(x)-lag], nil); math.Abs(got-want) > 0.02 {
-				t.Errorf("node %d: autocorrelation %g at lag %d, Yule-Walker has %g", i, got, lag, want)
-			}
+			expect.Near(t, fmt.Sprintf("node %d: autocorrelation at lag %d", i, lag),
+				stat.Correlation(x[lag:], x[:len(x)-lag], nil), want, 0.02)
 		}
 	}
 }
@@ -71,9 +70,7 @@ func TestResidualsAreTheNoise(t *testing.T) {
 	if math.Abs(mean) > 0.002 || math.Abs(sd-0.2) > 0.002 {
 		t.Errorf("residuals have mean %g and SD %g, want 0 and 0.2", mean, sd)
 	}
-	if skew := stat.ExKurtosis(rest, nil); math.Abs(skew) > 0.05 {
-		t.Errorf("residuals have excess kurtosis %g, a Gaussian has 0", skew)
-	}
+	expect.Near(t, "excess kurtosis of residuals", stat.ExKurtosis(rest, nil), 0, 0.05)
 }
 
 // Measured elsewhere: with the weights a third of those printed the series are stable
@@ -118,9 +115,8 @@ func TestPaperSizeKeepsItsBits(t *testing.T) {
 		for _, part := range []any{s.AR, s.Weights, s.X} {
 			expect.NoError(t, binary.Write(h, binary.LittleEndian, part))
 		}
-		if got := fmt.Sprintf("%x", h.Sum(nil)[:8]); got != c.want {
-			t.Errorf("%d nodes in %d modules, seed %d: %s, want %s", c.nodes, c.modules, c.seed, got, c.want)
-		}
+		expect.Equal(t, fmt.Sprintf("%d nodes in %d modules, seed %d", c.nodes, c.modules, c.seed),
+			fmt.Sprintf("%x", h.Sum(nil)[:8]), c.want)
 	}
 }
 
@@ -153,14 +149,12 @@ func TestLargerNetworks(t *testing.T) {
 			// Modules or rests that are smaller than the paper's have fewer couplings, each as the
 			// paper has it.
 			n, m := float64(o.Nodes), float64(o.Nodes)/float64(o.Modules)
-			if want := 0.11 * math.Min(4, m-1); math.Abs(within/want-1) > 0.2 {
-				t.Errorf("%d nodes in %d modules: couplings within a module sum to %.3f, "+
-					"want about %.3f", o.Nodes, o.Modules, within, want)
-			}
-			if want := 0.0075 * math.Min(10, n-m); math.Abs(between/want-1) > 0.1 {
-				t.Errorf("%d nodes in %d modules: couplings between modules sum to %.3f, "+
-					"want about %.3f", o.Nodes, o.Modules, between, want)
-			}
+			expect.Near(t,
+				fmt.Sprintf("%d nodes in %d modules: couplings within a module sum to %.3f, over the expected",
+					o.Nodes, o.Modules, within), within/(0.11*math.Min(4, m-1)), 1, 0.2)
+			expect.Near(t,
+				fmt.Sprintf("%d nodes in %d modules: couplings between modules sum to %.3f, over the expected",
+					o.Nodes, o.Modules, between), between/(0.0075*math.Min(10, n-m)), 1, 0.1)
 		}
 	}
 }
@@ -194,9 +188,8 @@ func TestStableIsARadiusBelowOne(t *testing.T) {
 				s.AR[i] = scale * w
 			}
 			radius := s.SpectralRadius()
-			if got := s.Stable(); got != (radius < 1) {
-				t.Errorf("seed %d, scale %g: stable %t with spectral radius %g", seed, scale, got, radius)
-			}
+			expect.Equal(t, fmt.Sprintf("seed %d, scale %g, spectral radius %g: stable", seed, scale, radius),
+				s.Stable(), radius < 1)
 			count[radius < 1]++
 		}
 	}
@@ -294,9 +287,8 @@ func TestSeedsAndOptions(t *testing.T) {
 	}
 	expect.Equal(t, "labels", a.ByModule().Labels, []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2})
 	o.Nodes, o.Modules = 8, 3
-	if got := simulate(o, 1).ByModule().Labels; !slices.Equal(got, []int{0, 0, 0, 1, 1, 1, 2, 2}) {
-		t.Errorf("labels of 8 nodes in 3 modules: %v", got)
-	}
+	expect.Equal(t, "labels of 8 nodes in 3 modules", simulate(o, 1).ByModule().Labels,
+		[]int{0, 0, 0, 1, 1, 1, 2, 2})
 	for what, change := range map[string]func(o *Options){
 		"":                  func(o *Options) { o.Frames, o.Burn = 1<<26, 1<<26 }, // the most that there may be
 		"frames 67108865":   func(o *Options) { o.Frames = 1<<26 + 1 },

@@ -109,10 +109,7 @@ func TestHemispheres(t *testing.T) {
 }
 
 func TestRight(t *testing.T) {
-	right, err := Right([]string{"R_V1", "lh.cuneus", "x-rh"})
-	if err != nil || !slices.Equal(right, []bool{true, false, true}) {
-		t.Errorf("%v, %v", right, err)
-	}
+	expect.Equal(t, "right", expect.Must(Right([]string{"R_V1", "lh.cuneus", "x-rh"})), []bool{true, false, true})
 	expect.Equal(t, "names without sides", expect.Must(Right([]string{"Fz", "Cz", "Pz"})), nil)
 	for _, names := range [][]string{{"L_V1", "R_V1", "Brainstem"}, {"Brainstem", "L_V1"}} {
 		expect.Error(t, expect.ErrorOf(Right(names)), "Brainstem")
@@ -130,10 +127,9 @@ func TestMatch(t *testing.T) {
 		!strings.HasSuffix(m.How, "of x, which are kept: some are spelled otherwise, such as R_MT_ROI for r_mt") {
 		t.Errorf("by name: %+v, %v", m, err)
 	}
-	if m, err := byName.Match(Tokens{Count: 2, Names: []string{"A1_R", "A1_L"},
-		File: "x"}); err != nil || !slices.Equal(m.Labels, []int{1, 0}) {
-		t.Errorf("by the other names: %+v, %v", m, err)
-	}
+	expect.Equal(t, "by the other names",
+		expect.Must(byName.Match(Tokens{Count: 2, Names: []string{"A1_R", "A1_L"}, File: "x"})).Labels,
+		[]int{1, 0})
 	expect.Error(t,
 		expect.ErrorOf(byName.Match(Tokens{Count: 2, Names: []string{"L_V1", "L_V9"}, File: "x.nii"})),
 		"L_V9", "x.nii", "key.txt")
@@ -150,20 +146,17 @@ func TestMatch(t *testing.T) {
 	expect.Error(t,
 		expect.ErrorOf(list.Match(Tokens{Count: 4, Names: []string{"R_a", "R_b", "L_a", "L_b"}, File: "x.nii"})),
 		"right-first", "LabelKey")
-	if m, err := list.Match(Tokens{Count: 4, Names: []string{"L_a", "L_b", "R_a", "R_b"},
-		File: "x.nii"}); err != nil || !slices.Equal(m.Labels, []int{0, 1, 0, 1}) {
-		t.Errorf("hemispheres the same way round: %+v, %v", m, err)
-	}
+	expect.Equal(t, "hemispheres the same way round",
+		expect.Must(list.Match(Tokens{Count: 4, Names: []string{"L_a", "L_b", "R_a", "R_b"},
+			File: "x.nii"})).Labels, []int{0, 1, 0, 1})
 	// Vertices tell hemispheres where names do not.
 	sides := []string{"R", "R", "L", "L"}
 	expect.Error(t,
 		expect.ErrorOf(list.Match(Tokens{Count: 4, Names: []string{"a", "b", "c", "d"}, Sides: sides, File: "x.nii"})),
 		"x.nii lists hemispheres right-first by the vertices")
 	slices.Reverse(sides)
-	if m, err := list.Match(Tokens{Count: 4, Names: []string{"a", "b", "c", "d"}, Sides: sides,
-		File: "x.nii"}); err != nil || !strings.Contains(m.How, "left-first") {
-		t.Errorf("the same way round by vertices: %+v, %v", m, err)
-	}
+	expect.Contains(t, expect.Must(list.Match(Tokens{Count: 4, Names: []string{"a", "b", "c", "d"}, Sides: sides,
+		File: "x.nii"})).How, "left-first")
 	// Names are those of their own file.
 	if m, err := byName.Match(Tokens{Count: 1, Names: []string{"L_V1_ROI"}, File: "x.npy",
 		NamesFrom: "n.txt"}); err != nil || !strings.HasSuffix(m.How, "the names of n.txt") {
@@ -207,25 +200,19 @@ func cabnp(t *testing.T, name string) string {
 // Both files of the real partition give the same networks, of the sizes that its paper prints.
 func TestCABNP(t *testing.T) {
 	list := expect.Must(Read(cabnp(t, "cortex_parcel_network_assignments.txt"), text.Auto))
-	key, err := Read(cabnp(t,
-		"CortexSubcortex_ColeAnticevic_NetPartition_wSubcorGSR_parcels_LR_LabelKey.txt"), text.Auto)
-	expect.NoError(t, err)
+	key := expect.Must(Read(cabnp(t,
+		"CortexSubcortex_ColeAnticevic_NetPartition_wSubcorGSR_parcels_LR_LabelKey.txt"), text.Auto))
 	if list.Order != LeftFirst || list.Modules[8] != "Default" || len(key.Labels) != 718 {
 		t.Errorf("list of order %q with modules %v; key of %d", list.Order, list.Modules,
 			len(key.Labels))
 	}
-	if !slices.Equal(list.Counts(), []int{360}) || !slices.Equal(key.Counts(), []int{718, 360}) {
-		t.Errorf("laid over %v and %v tokens", list.Counts(), key.Counts())
-	}
+	expect.Equal(t, "tokens to lie over", [][]int{list.Counts(), key.Counts()}, [][]int{{360}, {718, 360}})
 	tokens := Tokens{Count: 360, File: "x.npy"}
 	a := expect.Must(list.Match(tokens))
 	b := expect.Must(key.Match(tokens))
 	sizes := map[string]int{}
 	for i := range a.Labels {
-		if a.Modules[a.Labels[i]] != b.Modules[b.Labels[i]] {
-			t.Fatalf("parcel %d is in %s and in %s", i, a.Modules[a.Labels[i]],
-				b.Modules[b.Labels[i]])
-		}
+		expect.Equal(t, fmt.Sprintf("parcel %d is in", i), b.Modules[b.Labels[i]], a.Modules[a.Labels[i]])
 		sizes[b.Modules[b.Labels[i]]]++
 	}
 	for _, n := range CABNP {
@@ -235,22 +222,17 @@ func TestCABNP(t *testing.T) {
 		t.Errorf("names %q of the list and %q of the key", a.Names, b.Names)
 	}
 	// The subcortex has no Glasser names: all tokens get the names that the key made.
-	if whole, err := key.Match(Tokens{Count: 718, File: "x.npy"}); err != nil ||
-		whole.Names[0] != "Visual1-04_L-Ctx" || whole.Names[717] != key.Names[1][717] {
-		t.Errorf("%+v, %v", whole, err)
-	}
+	whole := expect.Must(key.Match(Tokens{Count: 718, File: "x.npy"})).Names
+	expect.Equal(t, "names", [2]string{whole[0], whole[717]}, [2]string{"Visual1-04_L-Ctx", key.Names[1][717]})
 	// Right first by name, as the official Glasser files have it: each parcel keeps its network.
 	right := append(slices.Clone(key.Names[0][180:360]), key.Names[0][:180]...)
 	c := expect.Must(key.Match(Tokens{Count: 360, Names: right, File: "x.nii"}))
 	for i := range 360 {
-		if c.Modules[c.Labels[i]] != b.Modules[b.Labels[(i+180)%360]] {
-			t.Fatalf("%s is in %s, want %s", right[i], c.Modules[c.Labels[i]],
-				b.Modules[b.Labels[(i+180)%360]])
-		}
+		expect.Equal(t, fmt.Sprintf("%s is in", right[i]), c.Modules[c.Labels[i]],
+			b.Modules[b.Labels[(i+180)%360]])
 	}
-	if _, err := list.Match(Tokens{Count: 360, Names: right, File: "x.nii"}); err == nil {
-		t.Error("the list without names is laid over parcels that are right first")
-	}
+	expect.Refused(t, "the list without names is laid over parcels that are right first",
+		expect.ErrorOf(list.Match(Tokens{Count: 360, Names: right, File: "x.nii"})))
 }
 
 // Vectors are read from every format of arrays, one by its name where there are several.
@@ -296,10 +278,8 @@ func TestNumberedLines(t *testing.T) {
 		q := expect.Must(Read(expect.File(t, "m.csv", body), text.Auto))
 		expect.Equal(t, body, len(expect.Must(q.Match(Tokens{Count: 3, File: "x"})).Names), want)
 	}
-	if m, err := p.Match(Tokens{Count: 3, Names: []string{"01", "2.0", "3"}, File: "x"}); err != nil ||
-		!slices.Equal(m.Labels, []int{1, 1, 0}) {
-		t.Errorf("%+v, %v", m, err)
-	}
+	expect.Equal(t, "by numbers", expect.Must(p.Match(Tokens{Count: 3, Names: []string{"01", "2.0", "3"},
+		File: "x"})).Labels, []int{1, 1, 0})
 	expect.Error(t, expect.ErrorOf(p.Match(Tokens{Count: 3, File: "x"})),
 		"numbers its tokens 3, 1, 2, ..., another order")
 }

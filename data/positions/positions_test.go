@@ -264,10 +264,8 @@ func TestMistakes(t *testing.T) {
 // A numpy file and a member of an archive are read as text is.
 func TestArrays(t *testing.T) {
 	var b bytes.Buffer
-	if err := npy.Write(&b, array.Array{Shape: []int{3, 2}, Data: []float64{0, 1, 1, 0, 0, 0}},
-		npy.Float64); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t,
+		npy.Write(&b, array.Array{Shape: []int{3, 2}, Data: []float64{0, 1, 1, 0, 0, 0}}, npy.Float64))
 	f := expect.Must(Read(expect.File(t, "p.npy", b.String()), Auto, text.Auto))
 	expect.Equal(t, "places", expect.Must(f.Place(f.Own())).short(), "[1 2 0] [[0 1] [1 0] [0 0]] [] []")
 	b.Reset()

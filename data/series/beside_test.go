@@ -50,10 +50,8 @@ func TestFolderOfConvert(t *testing.T) {
 		"R_a")
 	// The user's modules go first.
 	own := expect.File(t, "own.txt", "1\n2\n3\n1\n2\n3\n")
-	if d, err := (Source{Data: []string{dir}, Modules: own}).Read(nil, false); err != nil ||
-		len(d.Modules.Modules) != 3 {
-		t.Errorf("own modules: %+v, %v", d, err)
-	}
+	expect.Equal(t, "own modules",
+		len(expect.Must((Source{Data: []string{dir}, Modules: own}).Read(nil, false)).Modules.Modules), 3)
 	other := folder(t, "name,module\nL_a,1\nL_b,1\nL_c,1\nR_a,1\nR_b,2\nR_c,2\n")
 	expect.Error(t, expect.ErrorOf((Source{Data: []string{dir, other}}).Read(nil, false)), "differ")
 	// Names of another number than the tokens are an error, not passed over.

@@ -2,7 +2,6 @@ package series
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -28,18 +27,14 @@ func testCells(t *testing.T, name string) {
 	for i := range got {
 		got[i] = strings.Replace(got[i], name+"{", "cells{", 1)
 	}
-	if want := []string{"cells{1} tc_aal{1,1} 7", "cells{2} tc_aal{2,1} 5", "cells{3} tc_aal{3,1} 7",
-		"cells{1} tc_aal{1,2} 7", "cells{3} tc_aal{3,2} 7"}; !slices.Equal(got, want) {
-		t.Errorf("%q", got)
-	}
+	expect.Equal(t, "runs", got, []string{"cells{1} tc_aal{1,1} 7", "cells{2} tc_aal{2,1} 5",
+		"cells{3} tc_aal{3,1} 7", "cells{1} tc_aal{1,2} 7", "cells{3} tc_aal{3,2} 7"})
 	for i, r := range s.Runs {
 		subject, condition := []int{0, 1, 2, 0, 2}[i], []int{0, 0, 0, 1, 1}[i]
 		for f := range r.Frames {
 			for p := range 6 {
 				want := float32(10*p+f) + float32(f*f)/8 + float32(100*subject+1000*condition)
-				if v := s.X[(r.First+f)*6+p]; v != want {
-					t.Fatalf("%s, frame %d, token %d: %v, want %v", r.Name, f, p, v, want)
-				}
+				expect.Equal(t, fmt.Sprintf("%s, frame %d, token %d", r.Name, f, p), s.X[(r.First+f)*6+p], want)
 			}
 		}
 	}
@@ -48,18 +43,13 @@ func testCells(t *testing.T, name string) {
 	}
 	if name == "cells73" { // letters and an empty array of cells are listed beside the matrices
 		_, err = Load([]string{file}, Options{Datasets: []string{"name"}})
-		if want := "names [1 3] cell, nothing [2] empty cell"; err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v; want %s", err, want)
-		}
+		expect.Error(t, err, "names [1 3] cell, nothing [2] empty cell")
 	}
-	s, err = Load([]string{file}, Options{Tokens: []int{6}, Datasets: []string{"tc_aal{*,1}"}})
-	if err != nil || len(s.Runs) != 3 {
-		t.Errorf("%+v, %v", s, err)
-	}
-	s, err = Load([]string{file}, Options{Tokens: []int{6}, Datasets: []string{"tc_aal"}})
-	if err != nil || len(s.Runs) != 5 {
-		t.Errorf("%+v, %v", s, err)
-	}
+	expect.Equal(t, "runs of tc_aal{*,1}",
+		len(expect.Must(Load([]string{file}, Options{Tokens: []int{6}, Datasets: []string{"tc_aal{*,1}"}})).Runs),
+		3)
+	expect.Equal(t, "runs of tc_aal",
+		len(expect.Must(Load([]string{file}, Options{Tokens: []int{6}, Datasets: []string{"tc_aal"}})).Runs), 5)
 	info, err := Inspect(file, Options{Tokens: []int{6}})
 	if err != nil || info.Subjects != 3 || info.Runs != 5 || info.Tokens != 6 || info.Frames != 33 ||
 		info.Problem != "" {

@@ -2,7 +2,6 @@ package series
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -31,16 +30,14 @@ func TestValuesThatAreNotFinite(t *testing.T) {
 	for _, scale := range []string{"e-38", "e-50", "e-200"} {
 		low := []string{expect.File(t, "low.csv", strings.ReplaceAll("a,b\n1,2_\n2,-1_\n3,5_\n", "_", scale))}
 		expect.Error(t, expect.ErrorOf(Load(low, Options{})), "number of token 1 (b) is 5"+scale+", too small")
-		if _, err := Load(low, Options{ZScore: true}); (err == nil) != (scale != "e-200") {
-			t.Errorf("z-scores of numbers like %s: %v", scale, err)
-		}
+		_, err := Load(low, Options{ZScore: true})
+		expect.Equal(t, fmt.Sprintf("numbers like %s (%v) have z-scores", scale, err), err == nil,
+			scale != "e-200")
 	}
 	expect.Error(t, expect.ErrorOf(Load([]string{path}, Options{ZScore: true})),
 		"token 1 (b) is 2 at all 3 frames")
-	if s, err := Load([]string{path}, Options{}); err != nil ||
-		!slices.Equal(s.X, []float32{1, 2, 3, 2, 4, 2}) {
-		t.Errorf("a constant token without z-scores: %v %v", s, err)
-	}
+	expect.Equal(t, "a constant token without z-scores", expect.Must(Load([]string{path}, Options{})).X,
+		[]float32{1, 2, 3, 2, 4, 2})
 	// The mean of 60 times 0.1 is not 0.1 in float64, so that numpy's SD is 1.4e-17, and its
 	// z-scores are all of one size.
 	tenths := expect.File(t, "tenths.csv", "a,b\n"+strings.Repeat("0.1,1\n0.1,2\n", 30))
@@ -48,16 +45,12 @@ func TestValuesThatAreNotFinite(t *testing.T) {
 		"token 0 (a) is 0.1 at all 60 frames")
 	rounded := expect.File(t, "rounded.csv", "a,b\n"+strings.Repeat("0.30000000000000004,1\n0.3,2\n", 30))
 	expect.Error(t, expect.ErrorOf(Load([]string{rounded}, Options{ZScore: true})), "token 0 (a)")
-	if s, err := Load([]string{rounded}, Options{}); err != nil ||
-		!slices.Equal(s.Flat, []Flat{{Run: rounded, Token: "0 (a)", Value: 0.3}}) {
-		t.Errorf("flat tokens: %+v, %v", s, err)
-	}
+	expect.Equal(t, "flat tokens", expect.Must(Load([]string{rounded}, Options{})).Flat,
+		[]Flat{{Run: rounded, Token: "0 (a)", Value: 0.3}})
 	// A small change of large numbers, such as of seconds since 1970, is none of rounding.
 	seconds := expect.File(t, "seconds.csv", "a,b\n1.7e9,1\n1700000001,2\n")
-	if s, err := Load([]string{seconds}, Options{ZScore: true}); err != nil ||
-		!slices.Equal(s.X, []float32{-1, -1, 1, 1}) {
-		t.Errorf("large numbers: %v, %v", s, err)
-	}
+	expect.Equal(t, "large numbers", expect.Must(Load([]string{seconds}, Options{ZScore: true})).X,
+		[]float32{-1, -1, 1, 1})
 	path = expect.File(t, "twice.csv", "a,a\n1,2\n3,4\n")
 	expect.Error(t, expect.ErrorOf(Load([]string{path}, Options{})), `both named "a"`)
 }
@@ -114,27 +107,20 @@ func TestSubjectsTable(t *testing.T) {
 
 func TestSourceReadsModulesAndSubjects(t *testing.T) {
 	table := expect.File(t, "subjects.csv", "subject,set\n01,train\n02,test\n03,test\n")
-	d, err := Source{
+	d := expect.Must(Source{
 		Data:    []string{fixture("sub-01.ptseries.nii"), fixture("sub-02.ptseries.nii")},
 		Modules: fixture("networks.dlabel.nii"), Subjects: table,
-	}.Read(nil, true)
-	expect.NoError(t, err)
+	}.Read(nil, true))
 	if !slices.Equal(d.Test, []int{1}) || !slices.Equal(d.Modules.Labels,
 		[]int{0, 1, 0, 1, 0, 1}) || !slices.Equal(d.Modules.Modules, []string{"Visual", "Motor"}) {
 		t.Errorf("test %v, modules %+v", d.Test, d.Modules)
 	}
-	if !slices.ContainsFunc(d.Notes, func(n string) bool { return strings.Contains(n, "(03)") }) {
-		t.Errorf("a subject without data is passed over: %q", d.Notes)
-	}
-	if math.Abs(float64(d.X[0])+1.3) > 0.2 {
-		t.Errorf("not z-scored: %v", d.X[0])
-	}
+	expect.Contains(t, strings.Join(d.Notes, "\n"), "(03)") // a subject without data
+	expect.Near(t, "a number that is not z-scored", float64(d.X[0]), -1.3, 0.2)
 	// Dense series take their parcels' labels from the vertices of the parcellation.
-	d, err = Source{Data: []string{fixture("dense.dtseries.nii")}, Parcellation: fixture(
-		"parcels.dlabel.nii"), Modules: fixture("networks.dlabel.nii")}.Read(nil, false)
-	if err != nil || !slices.Equal(d.Modules.Labels, []int{0, 1, 0, 1, 0, 1}) {
-		t.Errorf("dense: %+v, %v", d, err)
-	}
+	d = expect.Must(Source{Data: []string{fixture("dense.dtseries.nii")}, Parcellation: fixture(
+		"parcels.dlabel.nii"), Modules: fixture("networks.dlabel.nii")}.Read(nil, false))
+	expect.Equal(t, "dense", d.Modules.Labels, []int{0, 1, 0, 1, 0, 1})
 	expect.Error(t, expect.ErrorOf((Source{Data: []string{fixture("one.h5")}, Parcellation: "x.dlabel.nii",
 		Tokens: 6}).Read(nil, false)), "--parcellation x.dlabel.nii: no file of --data is a dense series")
 	one := expect.File(t, "one.txt", strings.Repeat("1\n", 6))
@@ -142,18 +128,15 @@ func TestSourceReadsModulesAndSubjects(t *testing.T) {
 		"one.txt puts all 6 tokens into one module")
 	// The number of labels tells the axes of an array without names.
 	modules := expect.File(t, "modules.txt", "1\n1\n2\n2\n3\n3\n")
-	d, err = Source{Data: []string{fixture("fortran.npy")}, Modules: modules}.Read(nil, false)
-	if err != nil || d.Tokens != 6 || !slices.Equal(d.Modules.Labels, []int{0, 0, 1, 1, 2, 2}) {
-		t.Errorf("by the number of labels: %+v, %v", d, err)
-	}
+	d = expect.Must(Source{Data: []string{fixture("fortran.npy")}, Modules: modules}.Read(nil, false))
+	expect.Equal(t, "labels by their number", fmt.Sprint(d.Tokens, d.Modules.Labels), "6 [0 0 1 1 2 2]")
 	expect.Error(t,
 		expect.ErrorOf((Source{Data: []string{fixture("one.h5")}, Modules: fixture("networks.dlabel.nii"),
 			Tokens: 6}).Read(nil, false)),
 		"labels vertices")
-	if d, err := (Source{Data: []string{fixture("plain.csv")}, Names: fixture("names.txt")}).Read(
-		nil, false); err != nil || !slices.Equal(d.Names, names) {
-		t.Errorf("names: %v, %v", d, err)
-	}
+	expect.Equal(t, "names",
+		expect.Must((Source{Data: []string{fixture("plain.csv")}, Names: fixture("names.txt")}).Read(nil,
+			false)).Names, names)
 }
 
 // CAB-NP's LabelKey tells the axes of 360 parcels of the cortex, whatever the task; 718 rows are
@@ -171,11 +154,9 @@ func TestLabelKeyTellsTheCortex(t *testing.T) {
 	}
 	source := Source{Data: []string{expect.File(t, "plain.csv", rows.String())},
 		Modules: expect.File(t, "key.txt", key.String())}
-	d, err := source.Read(nil, false)
-	if err != nil || d.Tokens != 360 || d.Frames != 3 || len(d.Modules.Labels) != 360 ||
-		d.Modules.Labels[4] != 1 {
-		t.Errorf("%+v, %v", d, err)
-	}
+	d := expect.Must(source.Read(nil, false))
+	expect.Equal(t, "tokens, frames, labels and one label",
+		[4]int{d.Tokens, d.Frames, len(d.Modules.Labels), d.Modules.Labels[4]}, [4]int{360, 3, 360, 1})
 	if len(d.Names) != 360 || d.Names[359] != "R_179_ROI" || d.NamesFrom != source.Modules ||
 		!strings.Contains(strings.Join(d.Notes, " "), "Names of tokens come from "+source.Modules) {
 		t.Errorf("names %q from %s, notes %q", d.Names, d.NamesFrom, d.Notes)

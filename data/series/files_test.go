@@ -33,9 +33,7 @@ func TestFiles(t *testing.T) {
 		expect.Error(t, expect.ErrorOf(Files([]string{path}, "")), path)
 	}
 	// As where a folder is gone, or must not be read, by the time that its turn comes.
-	if _, err := inFolder(filepath.Join(dir, "none"), "", false); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(inFolder(filepath.Join(dir, "none"), "", false)), fs.ErrNotExist)
 	link := filepath.Join(t.TempDir(), "link")
 	expect.NoError(t, os.Symlink(dir, link))
 	want2 := []string{filepath.Join(link, "a/1.h5"), filepath.Join(link, "b/2.h5")}
@@ -49,10 +47,8 @@ func TestFiles(t *testing.T) {
 		expect.NoError(t,
 			errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)))
 	}
-	if files, err := Files([]string{results}, ""); err != nil ||
-		!slices.Equal(files, []string{filepath.Join(results, "x.csv")}) {
-		t.Errorf("beside results: %v, %v", files, err)
-	}
+	expect.Equal(t, "beside results", expect.Must(Files([]string{results}, "")),
+		[]string{filepath.Join(results, "x.csv")})
 	expect.Equal(t, "results by a pattern", len(expect.Must(Files([]string{results}, "*.csv"))), 3)
 	expect.Error(t, expect.ErrorOf(Files([]string{filepath.Join(results, "s")}, "")),
 		"output of torchpe ("+filepath.Join(results, "s"))
@@ -61,10 +57,8 @@ func TestFiles(t *testing.T) {
 	for _, name := range []string{"x.ptseries.nii.gz", "notes.gz"} {
 		expect.NoError(t, os.WriteFile(filepath.Join(packed, name), nil, 0o600))
 	}
-	if files, err := Files([]string{packed}, ""); err != nil ||
-		!slices.Equal(files, []string{filepath.Join(packed, "x.ptseries.nii.gz")}) {
-		t.Errorf("compressed: %v, %v", files, err)
-	}
+	expect.Equal(t, "compressed", expect.Must(Files([]string{packed}, "")),
+		[]string{filepath.Join(packed, "x.ptseries.nii.gz")})
 	expect.NoError(t, os.WriteFile(filepath.Join(packed, "x.ptseries.nii"), nil, 0o600))
 	expect.Error(t, expect.ErrorOf(Files([]string{packed}, "")), "1 .nii, 1 .nii.gz")
 	expect.Error(t, expect.ErrorOf(Files([]string{t.TempDir()}, "")), ".npy")
@@ -116,9 +110,7 @@ func TestFolderOfRuns(t *testing.T) {
 		}
 	}
 	expect.Refused(t, "existing files", (Folder{Dir: dir, Set: set}).Write())
-	if err := (Folder{Dir: dir, Set: set, Force: true}).Write(); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, (Folder{Dir: dir, Set: set, Force: true}).Write())
 }
 
 // Files keep the numbers of their runs: 10 comes before 2 in the order of names.
@@ -154,7 +146,5 @@ func TestSidesOfLabels(t *testing.T) {
 		{Structure: "CIFTI_STRUCTURE_CORTEX_RIGHT", Offset: 2, Count: 2},
 		{Structure: "CIFTI_STRUCTURE_OTHER", Offset: 4, Count: 1}}
 	labels.Data.Data = []float64{1, 1, 1, 2, 2, 1, 2, 2, 3, 3} // [vertices, maps]
-	if got := strings.Join(sidesOf(labels, []int{1, 2, 3}), ","); got != "L,R," {
-		t.Errorf("%q", got)
-	}
+	expect.Equal(t, "sides", strings.Join(sidesOf(labels, []int{1, 2, 3}), ","), "L,R,")
 }

@@ -39,9 +39,8 @@ func TestInspectAllOfForeignFiles(t *testing.T) {
 		expect.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	all, _, err := InspectAll(Source{Data: []string{dir}}, CorticalParcels)
-	if err != nil || len(all) != len(want) {
-		t.Fatalf("%d of %d files, %v", len(all), len(want), err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "files", len(all), len(want))
 	for _, i := range all {
 		expected := want[filepath.Base(i.File)]
 		if !strings.Contains(i.Problem, expected) || expected == "" && i.Problem != "" {

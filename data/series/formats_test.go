@@ -109,9 +109,8 @@ func TestSeveralRunsAndSubjects(t *testing.T) {
 	// Two datasets of one file are two runs of its subject, in the order in which they are named.
 	b := expect.Must(os.ReadFile(fixture("100206.h5")))
 	other := expect.File(t, "sub-01.h5", string(b))
-	s, err := Load([]string{fixture("100206.h5"), other}, Options{Tokens: []int{tokens},
-		Datasets: []string{"REST1_RL/resid", "*/resid"}})
-	expect.NoError(t, err)
+	s := expect.Must(Load([]string{fixture("100206.h5"), other}, Options{Tokens: []int{tokens},
+		Datasets: []string{"REST1_RL/resid", "*/resid"}}))
 	subjects, of := s.subjects()
 	if !slices.Equal(subjects, []string{"100206", "01"}) || s.Frames != 14 ||
 		!slices.Equal(of, []int{0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1}) {
@@ -121,14 +120,10 @@ func TestSeveralRunsAndSubjects(t *testing.T) {
 		s.Runs[1].Frames != 4 || s.Runs[2].First != 7 || s.Runs[2].Subject != "01" {
 		t.Errorf("runs %+v", s.Runs)
 	}
-	if s.X[0] != value(4, 0) || s.X[3*tokens+1] != value(0, 1) {
-		t.Errorf("first values %v", s.X[:tokens])
-	}
+	expect.Equal(t, "first values", [2]float32{s.X[0], s.X[3*tokens+1]}, [2]float32{value(4, 0), value(0, 1)})
 	// The slices of a stack are subjects, or runs.
 	for axis, want := range map[Axis]int{SubjectAxis: 2, RunAxis: 1} {
-		s, err := Load([]string{fixture("stack.npy")},
-			Options{Axes: []Axis{axis, TokenAxis, FrameAxis}})
-		expect.NoError(t, err)
+		s := expect.Must(Load([]string{fixture("stack.npy")}, Options{Axes: []Axis{axis, TokenAxis, FrameAxis}}))
 		subjects, _ := s.subjects()
 		if len(s.Runs) != 2 || len(subjects) != want || s.X[0] != 0 ||
 			s.X[frames*tokens+tokens+2] != 100+value(1, 2) {
@@ -146,36 +141,27 @@ func TestOtherNumbersOfTokens(t *testing.T) {
 	} {
 		expect.Equal(t, fmt.Sprintf("%+v", o), expect.Must(Load([]string{fixture("one.h5")}, o)).Tokens, 7)
 	}
-	if s, err := Load([]string{fixture("sub-01.ptseries.nii")},
-		Options{Tokens: []int{360, frames}}); err != nil || s.Tokens != tokens {
-		t.Errorf("names tell the axis: %+v, %v", s, err)
-	}
+	expect.Equal(t, "tokens, where names tell the axis", expect.Must(Load([]string{fixture("sub-01.ptseries.nii")},
+		Options{Tokens: []int{360, frames}})).Tokens, tokens)
 }
 
 // Tokens in another order are matched by name, and the set says so.
 func TestTokensMatchedByName(t *testing.T) {
-	s, err := Load([]string{fixture("sub-01.ptseries.nii"), fixture("sub-02.ptseries.nii")},
-		Options{})
-	expect.NoError(t, err)
+	s := expect.Must(Load([]string{fixture("sub-01.ptseries.nii"), fixture("sub-02.ptseries.nii")}, Options{}))
 	if !slices.Equal(s.X[:frames*tokens], s.X[frames*tokens:]) || len(s.Notes) != 2 ||
 		!strings.Contains(s.Notes[0], "by name") || !strings.Contains(s.Notes[1], "holds the same numbers") {
 		t.Errorf("notes %v", s.Notes)
 	}
-	s, err = Load([]string{fixture("sub-02.ptseries.nii")}, Options{})
-	if err != nil || s.X[0] != value(0, 3) || s.Names[0] != "R_V1_ROI" {
-		t.Errorf("alone: %v %v %v", s.X[0], s.Names, err)
-	}
+	s = expect.Must(Load([]string{fixture("sub-02.ptseries.nii")}, Options{}))
+	expect.Equal(t, "alone", fmt.Sprint(s.X[0], s.Names[0]), fmt.Sprint(value(0, 3), "R_V1_ROI"))
 }
 
 func TestZScore(t *testing.T) {
 	_, err := Load([]string{fixture("100206.h5"), fixture("one.h5")}, Options{Tokens: []int{tokens},
 		Datasets: []string{"*/resid", "restdata"}, ZScore: true})
-	if err == nil || !strings.Contains(err.Error(), `no matrix of numbers named "restdata"`) {
-		t.Fatalf("a dataset that one file lacks: %v", err)
-	}
-	s, err := Load([]string{fixture("100206.h5")}, Options{Tokens: []int{tokens},
-		Datasets: []string{"*/resid"}, ZScore: true})
-	expect.NoError(t, err)
+	expect.Error(t, err, `no matrix of numbers named "restdata"`)
+	s := expect.Must(Load([]string{fixture("100206.h5")}, Options{Tokens: []int{tokens},
+		Datasets: []string{"*/resid"}, ZScore: true}))
 	// numpy: x = np.arange(4) + np.arange(4) ** 2 / 8; (x - x.mean()) / x.std()
 	want := []float32{-1.2561836, -0.5267867, 0.36469847, 1.4182717}
 	for p := range tokens {
@@ -291,10 +277,7 @@ func TestNamesOfFramesAreNoted(t *testing.T) {
 	if err != nil || s.Tokens != 2 || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], `"when"`) {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	i, err := Inspect(file, Options{})
-	if err != nil || !slices.Equal(i.Notes, s.Notes) {
-		t.Errorf("%+v, %v", i, err)
-	}
+	expect.Equal(t, "notes", expect.Must(Inspect(file, Options{})).Notes, s.Notes)
 	unnamed := expect.File(t, "b.csv", ",x,y\nt1,1,2\nt2,3,5\nt3,4,1\n")
 	if s, err = Load([]string{unnamed}, Options{}); err != nil || len(s.Notes) != 1 ||
 		!strings.Contains(s.Notes[0], "first column of "+unnamed+" holds") {

@@ -48,20 +48,17 @@ func TestIndexColumn(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text.String(), s, err)
 		}
 		// Two tokens are expected, and three may come; but not two and an index.
-		if _, err := Load([]string{path}, Options{Tokens: []int{2}}); (err != nil &&
-			strings.Contains(err.Error(), "leave it out")) != c.index {
-			t.Errorf("%s: %v", text.String(), err)
-		}
+		err = expect.ErrorOf(Load([]string{path}, Options{Tokens: []int{2}}))
+		expect.Equal(t, fmt.Sprintf("%s: %v: leave it out", text.String(), err),
+			strings.Contains(fmt.Sprint(err), "leave it out"), c.index)
 		if _, err := Load([]string{path},
 			Options{Tokens: []int{2}, TokensFrom: "--tokens"}); err == nil ||
 			!strings.Contains(err.Error(), "If so, leave it out") &&
 				!strings.Contains(err.Error(), "leave it out") {
 			t.Errorf("%s: %v", text.String(), err)
 		}
-		if _, err := Load([]string{path},
-			Options{Tokens: []int{3}, TokensFrom: "--tokens"}); err != nil {
-			t.Errorf("%s: %v", text.String(), err)
-		}
+		expect.Equal(t, text.String(),
+			expect.ErrorOf(Load([]string{path}, Options{Tokens: []int{3}, TokensFrom: "--tokens"})), nil)
 	}
 }
 
@@ -80,10 +77,8 @@ func TestIndexOfArray(t *testing.T) {
 			err := npy.Write(f, array.Array{Shape: []int{100, 3}, Data: data}, npy.Float32)
 			expect.NoError(t, errors.Join(err, f.Close()))
 			s := expect.Must(Load([]string{path}, Options{Axes: []Axis{FrameAxis, TokenAxis}}))
-			if isNoted := len(s.Notes) == 1 && strings.Contains(s.Notes[0], "rises in equal steps"); isNoted !=
-				(column != 1 && step > 0) {
-				t.Errorf("column %d, step %g: %q", column, step, s.Notes)
-			}
+			expect.Equal(t, fmt.Sprintf("column %d, step %g: in %q", column, step, s.Notes),
+				len(s.Notes) == 1 && strings.Contains(s.Notes[0], "rises in equal steps"), column != 1 && step > 0)
 		}
 	}
 }
@@ -230,12 +225,10 @@ func TestHeaderIsAskedFor(t *testing.T) {
 		return Source{Data: []string{path}, Tokens: 3, Axes: "frames,tokens", Header: header}.Read(nil, false)
 	}
 	expect.Error(t, expect.ErrorOf(read(text.Auto)), "x.csv:1:1: ", "--header yes or --header no")
-	if d, err := read(text.Yes); err != nil || d.Frames != 2 || !slices.Equal(d.Names, []string{"0", "2", "4"}) {
-		t.Errorf("%+v, %v", d, err)
-	}
-	if d, err := read(text.No); err != nil || d.Frames != 3 || d.Names != nil {
-		t.Errorf("%+v, %v", d, err)
-	}
+	d := expect.Must(read(text.Yes))
+	expect.Equal(t, "frames and names", fmt.Sprintf("%d %q", d.Frames, d.Names), `2 ["0" "2" "4"]`)
+	d = expect.Must(read(text.No))
+	expect.Equal(t, "frames and names", [2]int{d.Frames, len(d.Names)}, [2]int{3, 0})
 	for _, c := range []struct {
 		body   string
 		header text.Choice
@@ -256,7 +249,7 @@ func TestHeaderIsAskedFor(t *testing.T) {
 		Runs: []Run{{Subject: "a", Frames: 3}}}
 	dir := t.TempDir()
 	expect.NoError(t, Folder{Dir: dir, Set: set}.Write())
-	d := expect.Must(Source{Data: []string{dir}}.Read(nil, false))
+	d = expect.Must(Source{Data: []string{dir}}.Read(nil, false))
 	if !slices.Equal(d.Names, set.Names) || !slices.Equal(d.X, set.X) {
 		t.Errorf("%q, %v", d.Names, d.X)
 	}

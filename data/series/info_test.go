@@ -14,10 +14,7 @@ import (
 func TestInfoOfNaN(t *testing.T) {
 	path := expect.File(t, "bad.csv", "a,b,c\nnan,2,inf\n3,4,nan\n")
 	info := expect.Must(Inspect(path, Options{}))
-	b, err := json.Marshal(info)
-	if err != nil || !strings.Contains(string(b), `"first_row":[null,2,null],"not_finite":3`) {
-		t.Errorf("%s, %v", b, err)
-	}
+	expect.Contains(t, string(expect.Must(json.Marshal(info))), `"first_row":[null,2,null],"not_finite":3`)
 }
 
 // Each array is described as numpy shows it, whether it can be a series or not.
@@ -73,10 +70,7 @@ func TestInfoOfLarge(t *testing.T) {
 func TestMATLABVariables(t *testing.T) {
 	const objects, mixed = "../array/mat/testdata/objects73.mat", "../array/mat/testdata/mixed-v7.mat"
 	for _, name := range []string{"s.a", "s/a", "sp"} {
-		i, err := Inspect(objects, Options{Datasets: []string{name}})
-		if err != nil || !slices.Equal(i.Shape, []int{3, 4}) {
-			t.Errorf("%s: %+v, %v", name, i, err)
-		}
+		expect.Equal(t, name, expect.Must(Inspect(objects, Options{Datasets: []string{name}})).Shape, []int{3, 4})
 	}
 	i, err := Inspect(mixed, Options{Datasets: []string{"s.bold"}})
 	if err != nil || !slices.Equal(i.Shape, []int{3, 4}) || i.FirstRow[3] != 3 {

@@ -60,10 +60,8 @@ func TestHemispheresByVertices(t *testing.T) {
 	left, right := fixture("anonymous-left.ptseries.nii"), fixture("anonymous-right.ptseries.nii")
 	for file, want := range map[string]partition.Order{left: partition.LeftFirst,
 		right: partition.RightFirst} {
-		d, err := Source{Data: []string{file}, Modules: list}.Read(nil, false)
-		if err != nil || d.Hemispheres() != want {
-			t.Errorf("%s: %+v, %v", file, d, err)
-		}
+		expect.Equal(t, file,
+			expect.Must(Source{Data: []string{file}, Modules: list}.Read(nil, false)).Hemispheres(), want)
 		expect.Equal(t, file, expect.Must(Inspect(file, Options{})).HemisphereOrder, want)
 	}
 	// A list that is known to be left first is not laid over them.
@@ -72,10 +70,9 @@ func TestHemispheresByVertices(t *testing.T) {
 	p.Names, p.Order = nil, partition.LeftFirst
 	for file, fits := range map[string]bool{left: true, right: false} {
 		s := expect.Must(Load([]string{file}, Options{}))
-		if _, err := p.Match(partition.Tokens{Count: s.Tokens, Names: s.Names, Sides: s.Sides,
-			File: file}); (err == nil) != fits {
-			t.Errorf("%s: %v", file, err)
-		}
+		err := expect.ErrorOf(p.Match(partition.Tokens{Count: s.Tokens, Names: s.Names, Sides: s.Sides,
+			File: file}))
+		expect.Equal(t, fmt.Sprintf("%s (%v) fits", file, err), err == nil, fits)
 	}
 	expect.Error(t, expect.ErrorOf(Load([]string{right, left}, Options{})), `token 0, "P0"`, left,
 		right)

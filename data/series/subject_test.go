@@ -123,9 +123,8 @@ func TestNoteOnNumberedFolders(t *testing.T) {
 				count++
 			}
 		}
-		if err != nil || count != want {
-			t.Errorf("%s: %q, %v", files, notes, err)
-		}
+		expect.Equal(t, files, err, nil)
+		expect.Equal(t, fmt.Sprintf("%s: of %q", files, notes), count, want)
 	}
 }
 
@@ -136,22 +135,14 @@ func TestSubjectsOfHCPLayout(t *testing.T) {
 		for _, run := range []string{"rfMRI_REST1_LR", "rfMRI_REST1_RL"} {
 			folder := filepath.Join(dir, subject, "MNINonLinear", "Results", run)
 			expect.NoError(t, os.MkdirAll(folder, 0o777))
-			if err := os.WriteFile(filepath.Join(folder, run+"_Atlas.csv"), []byte("a,b\n1,2\n3,5\n"),
-				0o666); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t,
+				os.WriteFile(filepath.Join(folder, run+"_Atlas.csv"), []byte("a,b\n1,2\n3,5\n"), 0o666))
 		}
 	}
-	d, err := Source{Data: []string{dir}}.Read(nil, true)
-	if err != nil || !slices.Equal(d.Subjects, []string{"100307", "100408"}) ||
-		!slices.Equal(d.OfFrame, []int{0, 0, 0, 0, 1, 1, 1, 1}) {
-		t.Fatalf("%+v, %v", d, err)
-	}
-	if !slices.ContainsFunc(d.Notes, func(n string) bool {
-		return strings.Contains(n, "2 subjects of 4 files are named by folders")
-	}) {
-		t.Errorf("%q", d.Notes)
-	}
+	d := expect.Must(Source{Data: []string{dir}}.Read(nil, true))
+	expect.Equal(t, "subjects", fmt.Sprintf("%q %v", d.Subjects, d.OfFrame),
+		`["100307" "100408"] [0 0 0 0 1 1 1 1]`)
+	expect.Contains(t, strings.Join(d.Notes, "\n"), "2 subjects of 4 files are named by folders")
 	if !slices.ContainsFunc(d.Notes, func(n string) bool {
 		return strings.Contains(n, "100408") && strings.Contains(n, "holds the same numbers as") &&
 			strings.Contains(n, "100307")
@@ -161,9 +152,8 @@ func TestSubjectsOfHCPLayout(t *testing.T) {
 	table := expect.File(t, "subjects.csv", "subject,set,file\na,train,100307/MNINonLinear/Results/"+
 		"rfMRI_REST1_LR/rfMRI_REST1_LR_Atlas.csv\n100408,test,\n100307,train,\n")
 	s := Source{Data: []string{dir}, Subjects: table, SubjectPattern: `/(\d{6})/MNI`}
-	if d, err = s.Read(nil, true); err != nil || !slices.Equal(d.Subjects, []string{"a", "100307", "100408"}) {
-		t.Fatalf("%+v, %v", d, err)
-	}
+	d = expect.Must(s.Read(nil, true))
+	expect.Equal(t, "subjects", d.Subjects, []string{"a", "100307", "100408"})
 	set, err := Load([]string{d.Runs[0].File, d.Runs[2].File},
 		Options{})
 	if err != nil || set.Runs[0].Subject != "100307" || set.Runs[1].Subject != "100408" {

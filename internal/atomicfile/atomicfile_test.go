@@ -34,9 +34,7 @@ func onlyFile(t *testing.T, dir string, names ...string) {
 	for _, e := range expect.Must(os.ReadDir(dir)) {
 		got = append(got, e.Name())
 	}
-	if strings.Join(got, " ") != strings.Join(names, " ") {
-		t.Errorf("the directory holds %q, want %q", got, names)
-	}
+	expect.Equal(t, "the directory holds", strings.Join(got, " "), strings.Join(names, " "))
 }
 
 func TestWrite(t *testing.T) {
@@ -57,14 +55,10 @@ func TestModes(t *testing.T) {
 		return expect.Must(os.Stat(path)).Mode().Perm()
 	}
 	expect.NoError(t, atomicfile.Write(path, text("")))
-	if mode() != 0o640 {
-		t.Errorf("a new file has mode %o, want 640 under umask 027", mode())
-	}
+	expect.Equal(t, "mode of a new file under umask 027", mode(), 0o640)
 	expect.NoError(t, os.Chmod(path, 0o664))
 	expect.NoError(t, atomicfile.Write(path, text("again")))
-	if mode() != 0o664 {
-		t.Errorf("an existing file's mode went from 664 to %o", mode())
-	}
+	expect.Equal(t, "mode of a file that had 664", mode(), 0o664)
 }
 
 func TestFailedBodyKeepsOldFile(t *testing.T) {
@@ -76,9 +70,7 @@ func TestFailedBodyKeepsOldFile(t *testing.T) {
 		io.WriteString(w, "half")
 		return broken
 	})
-	if !errors.Is(err, broken) || !strings.Contains(err.Error(), path) {
-		t.Errorf("error %v, want %v and the path", err, broken)
-	}
+	expect.ErrorIs(t, err, broken, path)
 	expect.Equal(t, "contents", contents(t, path), "old")
 	onlyFile(t, dir, "f")
 }
@@ -91,9 +83,7 @@ func TestSymlinkStays(t *testing.T) {
 	expect.NoError(t, os.Symlink("target", link))
 	expect.NoError(t, atomicfile.Write(link, text("new")))
 	expect.Equal(t, "the link's target", contents(t, target), "new")
-	if _, err := os.Readlink(link); err != nil {
-		t.Errorf("the link is no link any more: %v", err)
-	}
+	expect.Equal(t, "the link is no link any more", expect.ErrorOf(os.Readlink(link)), nil)
 }
 
 func TestDevicesAreOpenedNotReplaced(t *testing.T) {
@@ -113,9 +103,7 @@ func TestDevicesAreOpenedNotReplaced(t *testing.T) {
 		read <- string(b)
 	}()
 	expect.NoError(t, atomicfile.Write(pipe, text("through")))
-	if got := <-read; got != "through" {
-		t.Errorf("the pipe's reader got %q", got)
-	}
+	expect.Equal(t, "the pipe's reader", <-read, "through")
 }
 
 // /dev/full refuses every byte: an error that only closing or flushing shows must not be lost.
@@ -123,9 +111,7 @@ func TestFullDevice(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("no /dev/full here")
 	}
-	if err := atomicfile.Write("/dev/full", text("x")); !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("error %v, want %v", err, syscall.ENOSPC)
-	}
+	expect.ErrorIs(t, atomicfile.Write("/dev/full", text("x")), syscall.ENOSPC)
 }
 
 func TestErrorsNameThePath(t *testing.T) {
@@ -151,7 +137,5 @@ func TestStreamToRegularFile(t *testing.T) {
 	io.WriteString(f, "before ")
 	expect.NoError(t, atomicfile.Write(stream, text("after")))
 	f.Seek(0, io.SeekStart)
-	if got, _ := io.ReadAll(f); string(got) != "before after" {
-		t.Errorf("the open file holds %q", got)
-	}
+	expect.Equal(t, "the open file holds", string(expect.Must(io.ReadAll(f))), "before after")
 }

@@ -104,12 +104,10 @@ func TestRootFails(t *testing.T) {
 			}
 		}
 	}
-	if _, err := root.Lstat("a"); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(root.Lstat("a")), fs.ErrNotExist)
 	expect.NoError(t, atomicfile.WriteIn(root, "file", []byte("a text"), false))
 	x := expect.Faults{N: 1, Err: atomicfile.ErrShort}
-	if err := x.During(func() error {
+	expect.NoError(t, x.During(func() error {
 		f, err := root.Open("file")
 		if err != nil {
 			return err
@@ -119,9 +117,7 @@ func TestRootFails(t *testing.T) {
 		n, err := f.Read(b)
 		expect.Equal(t, "a short read of 6 bytes gave", n, 3)
 		return err
-	}); err != nil {
-		t.Error(err)
-	}
+	}))
 }
 
 // What is no regular file is refused before it is opened, which would wait for a pipe's writer.

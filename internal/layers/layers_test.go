@@ -34,9 +34,8 @@ func TestAssign(t *testing.T) {
 		for _, i := range of {
 			got = append(got, list[i].Value)
 		}
-		if err != nil || strings.Join(got, " ") != c.want {
-			t.Errorf("%s: %v, %v; want %s", c.text, got, err, c.want)
-		}
+		expect.Equal(t, c.text, err, nil)
+		expect.Equal(t, c.text, strings.Join(got, " "), c.want)
 	}
 }
 

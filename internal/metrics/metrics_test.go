@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -31,17 +32,13 @@ func TestScoresAgainstScipy(t *testing.T) {
 			x := Table{c.N, c.D, c.Table}
 			got := x.Distances(kind)
 			for j, want := range c.Distances[name] {
-				if !(math.Abs(got[j]-want) <= 1e-12) {
-					t.Errorf("case %d: %s distance %d is %g, scipy has %g", i, name, j, got[j], want)
-				}
+				expect.Near(t, fmt.Sprintf("case %d: %s distance %d", i, name, j), got[j], want, 1e-12)
 			}
 			score := expect.Must(x.Score(kind, c.Modules))
-			if want := c.Modularity[name]; !(math.Abs(score.Modularity-want) <= 1e-12) {
-				t.Errorf("case %d: modularity by %s is %g, numpy has %g", i, name, score.Modularity, want)
-			}
-			if want := c.Clustering[name]; !(math.Abs(score.Clustering-want) <= 1e-12) {
-				t.Errorf("case %d: clustering by %s is %g, numpy has %g", i, name, score.Clustering, want)
-			}
+			expect.Near(t, fmt.Sprintf("case %d: modularity by %s", i, name), score.Modularity, c.Modularity[name],
+				1e-12)
+			expect.Near(t, fmt.Sprintf("case %d: clustering by %s", i, name), score.Clustering, c.Clustering[name],
+				1e-12)
 		}
 	}
 }
@@ -49,10 +46,9 @@ func TestScoresAgainstScipy(t *testing.T) {
 // Two pairs with weight 1 inside and 0 between: Q = 1 - 2 (1/2)^2 = 1/2 and C = 1.
 func TestTwoPairs(t *testing.T) {
 	w := []float64{9, 1, 0, 0, 1, 9, 0, 0, 0, 0, 9, 1, 0, 0, 1, 9} // the diagonal must not count
-	got, err := ScoreNetwork(w, []int{4, 4, 2, 2})
-	if err != nil || math.Abs(got.Modularity-0.5) > 1e-15 || math.Abs(got.Clustering-1) > 1e-15 {
-		t.Errorf("%+v, %v; want 0.5 and 1", got, err)
-	}
+	got := expect.Must(ScoreNetwork(w, []int{4, 4, 2, 2}))
+	expect.Near(t, "modularity", got.Modularity, 0.5, 1e-15)
+	expect.Near(t, "clustering", got.Clustering, 1, 1e-15)
 	// A module of one node has no weight inside and does not count, wherever it stands.
 	w = []float64{9, 0, 0, 0, 9, 1, 0, 1, 9}
 	for _, modules := range [][]int{{1, 5, 5}, {7, 5, 5}} {

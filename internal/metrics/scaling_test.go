@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -111,9 +112,8 @@ func TestGradientsOfARing(t *testing.T) {
 		t.Fatal(strength, err)
 	}
 	for i := range n {
-		if r := math.Hypot(x[2*i], x[2*i+1]); math.Abs(r-math.Sqrt2*strength[0]) > 1e-7 {
-			t.Errorf("token %d at radius %g, want %g", i, r, math.Sqrt2*strength[0])
-		}
+		expect.Near(t, fmt.Sprint("radius of token ", i), math.Hypot(x[2*i], x[2*i+1]), math.Sqrt2*strength[0],
+			1e-7)
 	}
 	o.Dims = n - 1 // all there are
 	if x, strength, err = Gradients(ring, n, o); err != nil || len(x) != n*(n-1) || len(strength) != n-1 {

@@ -35,9 +35,7 @@ const (
 
 func differ(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= tolerance*(1+math.Abs(want))) {
-		t.Errorf("%s: %.17g, BrainSpace has %.17g", what, got, want)
-	}
+	expect.Near(t, what, got, want, tolerance*(1+math.Abs(want)))
 }
 
 func flat(rows [][]float64) []float64 { return slices.Concat(rows...) }
@@ -130,9 +128,7 @@ func TestMoranOfAnyOrder(t *testing.T) {
 		if order == 0 {
 			first = p
 		}
-		if math.Abs(p-first) > 0.05 {
-			t.Errorf("order %d: p %.3f, and %.3f in the first", order, p, first)
-		}
+		expect.Near(t, fmt.Sprintf("order %d: p", order), p, first, 0.05)
 		var turns []*mat.Dense
 		for _, size := range m.sizes {
 			turns = append(turns, drawTurn(size, rng))
@@ -218,9 +214,7 @@ func TestSpinsAgainstBrainSpace(t *testing.T) {
 					want = append(want, left+from)
 				}
 			}
-			if fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Errorf("%s: spin %d is %v, BrainSpace has %v", c.Name, k, got, want)
-			}
+			expect.Equal(t, fmt.Sprintf("%s: spin %d", c.Name, k), fmt.Sprint(got), fmt.Sprint(want))
 		}
 	}
 	if len(cases) < 3 {

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -189,9 +190,7 @@ func TestPermutation(t *testing.T) {
 	}
 	// The network itself counts among the deals (Phipson and Smyth 2010), so that no p is 0.
 	for q, want := range map[float64]float64{0.1: 1, 0.3: 0.75, 0.5: 0.5, 0.6: 0.25} {
-		if p := Reached([]float64{0.2, 0.5, 0.3}, q); p != want {
-			t.Errorf("%v is reached with p %v, want %v", q, p, want)
-		}
+		expect.Equal(t, fmt.Sprintf("p with which %v is reached", q), Reached([]float64{0.2, 0.5, 0.3}, q), want)
 	}
 }
 

@@ -22,9 +22,8 @@ const printedSum = "9a8e58d032e140823d713ea6733d905f7d3b1e023d893842ba5c208347cc
 // The transcription of the paper's tables is the one that was compared with the paper: 140 means
 // with their SDs, over 15 seeds.
 func TestPrintedNumbers(t *testing.T) {
-	if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(printedCSV))); sum != printedSum {
-		t.Errorf("printed.csv has changed, to %s: compare it with the paper", sum)
-	}
+	expect.Equal(t, "printed.csv has changed, compare it with the paper: SHA-256",
+		fmt.Sprintf("%x", sha256.Sum256([]byte(printedCSV))), printedSum)
 	all := printedNumbers()
 	count := map[string]int{}
 	for _, p := range all {
@@ -38,14 +37,11 @@ func TestPrintedNumbers(t *testing.T) {
 		"A4 adam": 4, "A4 sgd": 4,
 		"A5 validation": 20, "A5 train": 20, "A6 validation": 8, "A6 train": 8,
 	} {
-		if count[what] != want {
-			t.Errorf("%d numbers of Table %s, want %d", count[what], what, want)
-		}
+		expect.Equal(t, "numbers of Table "+what, count[what], want)
 		delete(count, what)
 	}
-	if len(all) != 140 || len(count) != 0 {
-		t.Errorf("%d numbers, and unknown ones: %v", len(all), count)
-	}
+	expect.Equal(t, fmt.Sprintf("numbers, and unknown ones (%v)", count), [2]int{len(all), len(count)},
+		[2]int{140, 0})
 }
 
 // paperTable is a table of the paper as shared/paper/tables has it.
@@ -89,10 +85,8 @@ func TestPrintedAgainstPaper(t *testing.T) {
 			for name, from := range p.quantities {
 				n := got[[2]string{encodings[i], name}]
 				for k, have := range []float64{n.Mean, n.SD} {
-					want, err := strconv.ParseFloat(row[slices.Index(rows[0], from[k])], 64)
-					if err != nil || have != want {
-						t.Errorf("%s, %s: %s is %g, want %g, %v", p.file, row[0], from[k], have, want, err)
-					}
+					want := expect.Must(strconv.ParseFloat(row[slices.Index(rows[0], from[k])], 64))
+					expect.Equal(t, fmt.Sprintf("%s, %s: %s", p.file, row[0], from[k]), have, want)
 					numbers++
 				}
 			}
@@ -141,10 +135,7 @@ func TestGrids(t *testing.T) {
 	}
 	// Of the published seeds, with spaces between and brackets around them.
 	const published = "b0cc32ca577a811a7b15144d271a68389c393f283b0ed96fec552afb123165f4"
-	if sum := sha256.Sum256(fmt.Append(nil, Seeds())); fmt.Sprintf("%x", sum) != published {
-		t.Errorf("the seeds are not the published ones: %v", Seeds())
-	}
-	if got := TruthTest().String(); got != "t(13) = 0.96, p = 0.35" {
-		t.Error(got)
-	}
+	expect.Equal(t, fmt.Sprintf("SHA-256 of the seeds %v", Seeds()),
+		fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, Seeds()))), published)
+	expect.Equal(t, "test of the truth", TruthTest().String(), "t(13) = 0.96, p = 0.35")
 }

@@ -190,9 +190,7 @@ func (c oneCase) write(t *testing.T, dir string, method torchpe.Method) {
 		expect.NoError(t, m.Params.Set(name, values))
 	}
 	dir = filepath.Join(dir, c.name())
-	if err := Write(dir, m, Run{}); err != nil {
-		t.Fatalf("%s: %v", c.name(), err)
-	}
+	expect.Equal(t, c.name(), Write(dir, m, Run{}), nil)
 	b := newBatch(m.Config, m.Encoding.Draw())
 	var file []safetensors.Tensor
 	add := func(name string, shape []int, values []float64) {

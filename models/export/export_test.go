@@ -43,10 +43,8 @@ func TestReadGivesTheBitsBack(t *testing.T) {
 			t.Errorf("%s differs (%v)", p.Name, err)
 		}
 	}
-	r, err := ReadRun(dir)
-	if err != nil || r.Step != 9 || r.Directory != "first" || string(r.Config) != `{"pe":"learn"}` {
-		t.Errorf("run %+v, %v", r, err)
-	}
+	r := expect.Must(ReadRun(dir))
+	expect.Equal(t, "run", fmt.Sprintf("%d %s %s", r.Step, r.Directory, r.Config), `9 first {"pe":"learn"}`)
 }
 
 // TestReadEveryScheme: what is exported can be imported, also if evaluation draws random numbers.

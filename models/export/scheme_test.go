@@ -124,9 +124,7 @@ func TestModules(t *testing.T) {
 	}
 	cases = possible(t, cases)
 	for i, c := range cases {
-		if err := c.writeModule(t, dir, i%2); err != nil {
-			t.Errorf("%s: %v", c.name(), err)
-		}
+		expect.Equal(t, c.name(), c.writeModule(t, dir, i%2), nil)
 	}
 	reader := expect.Must(sources.ReadFile("python/weights.py"))
 	expect.NoError(t, os.WriteFile(filepath.Join(dir, "reader.py"), reader, 0o600))

@@ -28,12 +28,8 @@ func TestGraph(t *testing.T) {
 		expect.Equal(t, fmt.Sprintf("distances from %d", i), row, want[i])
 	}
 	in, out := g.Degrees()
-	if degrees := []int{1, 2, 2, 1, 0}; !slices.Equal(in, degrees) || !slices.Equal(out, degrees) {
-		t.Errorf("degrees %v and %v, want %v", in, out, degrees)
-	}
-	if g.Nodes() != 5 || g.Weight(1, 0) != 1 || g.Weight(0, 3) != 0 {
-		t.Errorf("nodes %d, weights %g and %g", g.Nodes(), g.Weight(1, 0), g.Weight(0, 3))
-	}
+	expect.Equal(t, "degrees", [2][]int{in, out}, [2][]int{{1, 2, 2, 1, 0}, {1, 2, 2, 1, 0}})
+	expect.Equal(t, "nodes and weights", fmt.Sprint(g.Nodes(), g.Weight(1, 0), g.Weight(0, 3)), "5 1 0")
 }
 
 func TestBadGraph(t *testing.T) {
@@ -55,9 +51,7 @@ func TestBadGraph(t *testing.T) {
 func TestNeighbours(t *testing.T) {
 	for i, row := range pe.Line(5).Neighbours().Distances() {
 		for j, d := range row {
-			if d != max(i-j, j-i) {
-				t.Errorf("line: %d from %d to %d", d, i, j)
-			}
+			expect.Equal(t, fmt.Sprintf("line: from %d to %d", i, j), d, max(i-j, j-i))
 		}
 	}
 	grid := pe.Grid(3, 4)
@@ -65,9 +59,8 @@ func TestNeighbours(t *testing.T) {
 		for i, row := range p.Neighbours().Distances() {
 			for j, d := range row {
 				a, b := grid.Cells[i], grid.Cells[j]
-				if want := max(a[0]-b[0], b[0]-a[0]) + max(a[1]-b[1], b[1]-a[1]); d != want {
-					t.Errorf("grid: %d from %v to %v, want %d", d, a, b, want)
-				}
+				expect.Equal(t, fmt.Sprintf("grid: from %v to %v", a, b), d,
+					max(a[0]-b[0], b[0]-a[0])+max(a[1]-b[1], b[1]-a[1]))
 			}
 		}
 	}

@@ -31,13 +31,6 @@ func started(t *testing.T, init, scale string, p pe.Positions, d int, seeds []ui
 	return tables
 }
 
-func within(t *testing.T, what string, got, want, tolerance float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= tolerance) {
-		t.Errorf("%s: %g, want %g within %g", what, got, want, tolerance)
-	}
-}
-
 // rank counts the singular values of rows of the given width that are above 1e-9 of the first.
 func rank(x []float64, width int) int {
 	var svd mat.SVD
@@ -60,26 +53,24 @@ func TestInits(t *testing.T) {
 					full := sigma[e] * math.Sqrt(float64(n*d))
 					switch init {
 					case "zeros":
-						within(t, name, norm(x), 0, 0)
+						expect.Near(t, name, norm(x), 0, 0)
 					case "sinusoidal-1d", "sinusoidal-2d":
 						fixed := petest.Spec{Scheme: init[len("sinusoidal-"):] + "-fixed", DModel: d, Positions: p,
 							Given: given("fixed-pe-dropout=0")}
-						within(t, name, norm(difference(x, tableOf(t, fixed).Values)), 0, 1e-12)
+						expect.Near(t, name, norm(difference(x, tableOf(t, fixed).Values)), 0, 1e-12)
 					case "matched:2d-fixed": // sines and cosines of one angle: 1 a pair
-						within(t, name+": norm", norm(x), math.Sqrt(float64(n*d)/2), 1e-9)
+						expect.Near(t, name+": norm", norm(x), math.Sqrt(float64(n*d)/2), 1e-9)
 					case "low-rank:3", "low-rank:1":
-						within(t, name+": norm", norm(x), full, 1e-9)
+						expect.Near(t, name+": norm", norm(x), full, 1e-9)
 						expect.Equal(t, fmt.Sprintf("%s: rank", name), rank(x, d), int(init[len(init)-1]-'0'))
 					case "orthogonal":
-						within(t, name+": norm", norm(x), full, 1e-9)
+						expect.Near(t, name+": norm", norm(x), full, 1e-9)
 						gram(t, name, x, n, d, sigma[e]*sigma[e]*float64(max(n, d)))
 					case "normal", "uniform":
-						within(t, name+": norm", norm(x), full, 0.15*full)
+						expect.Near(t, name+": norm", norm(x), full, 0.15*full)
 						bound := sigma[e] * math.Sqrt(3)
 						beyond := slices.ContainsFunc(x, func(v float64) bool { return math.Abs(v) > bound })
-						if beyond != (init == "normal") {
-							t.Errorf("%s: there are numbers beyond sqrt(3) sigma: %v", name, beyond)
-						}
+						expect.Equal(t, name+": there are numbers beyond sqrt(3) sigma", beyond, init == "normal")
 					}
 					if layer > 0 && !strings.HasPrefix(init, "sinusoidal") && init != "zeros" &&
 						norm(difference(x, tables[0])) == 0 {
@@ -89,7 +80,7 @@ func TestInits(t *testing.T) {
 			}
 			for _, scaled := range []string{"sinusoidal-1d", "sinusoidal-2d"} {
 				for e, tables := range started(t, scaled, "sigma", p, d, seeds, sigma) {
-					within(t, scaled+" scaled to sigma", norm(tables[2]),
+					expect.Near(t, scaled+" scaled to sigma", norm(tables[2]),
 						sigma[e]*math.Sqrt(float64(n*d)), 1e-9)
 				}
 			}
@@ -112,7 +103,7 @@ func gram(t *testing.T, name string, x []float64, n, d int, square float64) {
 		if i%(min(n, d)+1) == 0 {
 			want = square
 		}
-		within(t, fmt.Sprintf("%s: product %d", name, i), v, want, 1e-12*square*float64(max(n, d)))
+		expect.Near(t, fmt.Sprintf("%s: product %d", name, i), v, want, 1e-12*square*float64(max(n, d)))
 	}
 }
 
@@ -130,9 +121,8 @@ func TestInitsOfMembers(t *testing.T) {
 			}
 		}
 		drawn := init != "sinusoidal-2d" && init != "zeros"
-		if drawn != (norm(difference(all[0][0], all[2][0])) > 0) {
-			t.Errorf("%q: members 0 and 2 differ: %v", init, !drawn)
-		}
+		expect.Equal(t, fmt.Sprintf("%q: members 0 and 2 differ", init),
+			norm(difference(all[0][0], all[2][0])) > 0, drawn)
 		if init == "normal" && fmt.Sprint(all) != fmt.Sprint(started(t, "", "", p, 16, seeds, sigma)) {
 			t.Error("normal is not what no start is")
 		}
@@ -163,7 +153,7 @@ func TestInitsOfOtherTables(t *testing.T) {
 					want = 0
 				}
 				if init != "uniform" {
-					within(t, scheme+", "+q.Name+" "+init, norm(x[:size]), want, 1e-9)
+					expect.Near(t, scheme+", "+q.Name+" "+init, norm(x[:size]), want, 1e-9)
 				}
 				if init == "low-rank:1" && rank(x[:size], q.Shape[3]) != 1 {
 					t.Errorf("%s, %s: rank %d", scheme, q.Name, rank(x[:size], q.Shape[3]))
@@ -185,9 +175,8 @@ func TestRefusedInits(t *testing.T) {
 	}
 	for _, c := range []struct{ init, scale string }{{"normal", "sigma"}, {"zeros", "own"},
 		{"sinusoidal-1d", "big"}} {
-		if _, err := pe.ParseInit(c.init, c.scale, "code"); err == nil {
-			t.Errorf("--pe-init %s has a scale %s", c.init, c.scale)
-		}
+		expect.Refused(t, fmt.Sprintf("--pe-init %s with a scale %s", c.init, c.scale),
+			expect.ErrorOf(pe.ParseInit(c.init, c.scale, "code")))
 	}
 	for _, c := range []struct{ scheme, init, says string }{
 		{"nope", "zeros", "no learned table"}, {"rope", "orthogonal", "no learned table"},

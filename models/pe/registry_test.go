@@ -2,7 +2,6 @@ package pe_test
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -48,9 +47,7 @@ func TestOptions(t *testing.T) {
 				t.Fatalf("%s: option %q has help %q", s.Name, o.Name, o.Help)
 			}
 			for _, value := range []string{o.Text, o.Code} {
-				if err := o.Check(value); err != nil {
-					t.Errorf("%s: default %s of --%s: %v", s.Name, value, o.Name, err)
-				}
+				expect.Equal(t, fmt.Sprintf("%s: default %s of --%s", s.Name, value, o.Name), o.Check(value), nil)
 			}
 			for _, value := range []string{"", "bogus", "NaN", "-1"} {
 				if o.Check(value) == nil {
@@ -74,9 +71,8 @@ func TestResolve(t *testing.T) {
 	want := pe.Options{"pe-placement": "block", "positions-from": "1",
 		"grid-order": "columns-first", "fixed-pe-dropout": "0.1", "grid-exponent": "half",
 		"grid-normalize": "false", "sinusoid-base": "10000", "sinusoid-layout": "interleaved"}
-	if err != nil || !maps.Equal(options, want) {
-		t.Errorf("resolved to %v, %v; want %v", options, err, want)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "resolved to", options, want)
 	expect.Equal(t, "options given to Resolve", len(given), 2)
 	_, err = s.Resolve("code", pe.Options{"positions-from": "2", "grid-order": "diagonal", "fixed-pe-dropout": "1"})
 	expect.Error(t, err, "--positions-from", `"2"`, "0, 1", "--grid-order", `"diagonal"`,
@@ -102,9 +98,7 @@ func TestFindUnknown(t *testing.T) {
 // TestRegisterTwice: two schemes of one name are a mistake of the program.
 func TestRegisterTwice(t *testing.T) {
 	defer func() {
-		if recover() == nil {
-			t.Error("a second scheme called nope was registered")
-		}
+		expect.Equal(t, "a second scheme called nope was registered", recover() == nil, false)
 	}()
 	pe.Register(pe.Scheme{Name: "nope"})
 }

@@ -6,6 +6,7 @@ import (
 	"math/cmplx"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
@@ -75,9 +76,7 @@ func TestFrequencies(t *testing.T) {
 		sp := petest.Read(text)
 		sp.Scheme = c.scheme
 		for k, angle := range anglesAt(t, sp.Model(t), 1) {
-			if math.Abs(angle-c.want[k]) > 1e-15 {
-				t.Errorf("%s %s, pair %d: frequency %g, want %g", c.scheme, c.spec, k, angle, c.want[k])
-			}
+			expect.Near(t, fmt.Sprintf("%s %s, pair %d: frequency", c.scheme, c.spec, k), angle, c.want[k], 1e-15)
 		}
 	}
 }
@@ -96,9 +95,7 @@ func TestLogN(t *testing.T) {
 		got, q := turned(t, sp), wave(16, 1, 8, 0)
 		for place, factor := range want {
 			for c, v := range got.Row(place) {
-				if math.Abs(v-factor*q.Row(place)[c]) > 1e-14 {
-					t.Errorf("%s, place %d: %g, want %g times %g", options, place, v, factor, q.Row(place)[c])
-				}
+				expect.Near(t, fmt.Sprintf("%s, place %d", options, place), v, factor*q.Row(place)[c], 1e-14)
 			}
 		}
 	}
@@ -173,17 +170,13 @@ func TestMixedStart(t *testing.T) {
 		for i := range heads * pairs {
 			x, y := values[layer*2*heads*pairs+i], values[(layer*2+1)*heads*pairs+i]
 			want := math.Pow(10, -float64(i%(pairs/2))/2)
-			if math.Abs(math.Hypot(x, y)-want) > 1e-12 {
-				t.Errorf("layer %d, head %d, pair %d: (%g, %g), want length %g", layer, i/pairs,
-					i%pairs, x, y, want)
-			}
+			expect.Near(t, fmt.Sprintf("layer %d, head %d, pair %d: length of (%g, %g)", layer, i/pairs, i%pairs,
+				x, y), math.Hypot(x, y), want, 1e-12)
 			if i%pairs < pairs/2 {
 				starts[math.Atan2(y, x)] = true
 				other := values[layer*2*heads*pairs+i+pairs/2]*x + values[(layer*2+1)*heads*pairs+i+pairs/2]*y
-				if math.Abs(other) > 1e-12 {
-					t.Errorf("layer %d, head %d, pair %d is not orthogonal to its other: %g", layer,
-						i/pairs, i%pairs, other)
-				}
+				expect.Near(t, fmt.Sprintf("layer %d, head %d, pair %d times its other", layer, i/pairs, i%pairs),
+					other, 0, 1e-12)
 			}
 		}
 	}

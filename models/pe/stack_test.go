@@ -49,20 +49,13 @@ func TestStackIsItsParts(t *testing.T) {
 // TestStackInTheRegistry: a stack is found by its name and says what its parts say; it is no entry
 // of its own.
 func TestStackInTheRegistry(t *testing.T) {
-	s, err := pe.Find("rope+learn")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(pe.Find("rope+learn"))
 	if !s.Learned || s.About().Criteria.TranslationInvariant || !s.About().Criteria.DataDriven ||
 		s.Needs != pe.NeedsOrder || len(s.Options) != 9 {
 		t.Errorf("rope+learn: %+v", s)
 	}
-	if s, err := pe.Find("nope+learn"); err != nil || s.Needs != pe.NeedsSame {
-		t.Errorf("nope+learn needs %v, %v", s.Needs, err)
-	}
-	if slices.Contains(pe.Names(), "rope+learn") {
-		t.Error("the stack is listed")
-	}
+	expect.Equal(t, "nope+learn needs", expect.Must(pe.Find("nope+learn")).Needs, pe.NeedsSame)
+	expect.Equal(t, "the stack is listed", slices.Contains(pe.Names(), "rope+learn"), false)
 	for name, says := range map[string][]string{
 		"rope+lern": {"rope+lern", `"lern"`}, "rope+": {`""`}, "rope+learn+rope": {"rope occurs twice"},
 	} {
@@ -89,13 +82,11 @@ func TestLayers(t *testing.T) {
 	petest.Near(t, "the first layer", turnedIn(m, 0, q, k, p), q, 0)
 	for layer := range 2 {
 		table := valuesOf(m, "pe.learn.table")[layer*64 : (layer+1)*64]
-		if got := added(m, layer, p).Values; !slices.Equal(got, table) {
-			t.Errorf("layer %d adds another table than its own", layer+1)
-		}
+		expect.Equal(t, fmt.Sprintf("layer %d adds another table than its own", layer+1),
+			!slices.Equal(added(m, layer, p).Values, table), false)
 	}
-	if got := added(m, 3, p).Values; slices.ContainsFunc(got, func(v float64) bool { return v != 0 }) {
-		t.Error("the last layer adds a table")
-	}
+	expect.Equal(t, "the last layer adds a table",
+		slices.ContainsFunc(added(m, 3, p).Values, func(v float64) bool { return v != 0 }), false)
 }
 
 // turnedIn returns the queries [N,H,Dh] that a layer's QKV hook returns.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -150,9 +151,7 @@ func conforms(t *testing.T, c Case) {
 	t.Helper()
 	run := func(t *testing.T, name string, check check, tr trial) {
 		t.Run(name, func(t *testing.T) {
-			if err := perform(check, tr); err != nil {
-				t.Error(err)
-			}
+			expect.NoError(t, perform(check, tr))
 		})
 	}
 	for _, check := range schemeChecks {

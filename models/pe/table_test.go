@@ -73,9 +73,9 @@ func TestDraws(t *testing.T) {
 			mean, squares = mean+(u-0.5)/n, squares+(u-0.5)*(u-0.5)/n
 			apart = max(apart, math.Abs(u-(float64(i)+0.5)/n))
 		}
-		within(t, "mean", mean, 0, 5*math.Sqrt(1/12./n))
-		within(t, "variance", squares, 1/12., 5*math.Sqrt(1/180./n))
-		within(t, "distance", apart, 0, 1.95/math.Sqrt(n))
+		expect.Near(t, "mean", mean, 0, 5*math.Sqrt(1/12./n))
+		expect.Near(t, "variance", squares, 1/12., 5*math.Sqrt(1/180./n))
+		expect.Near(t, "distance", apart, 0, 1.95/math.Sqrt(n))
 		if distinct := len(slices.Compact(values)); values[0] < -limit || values[n-1] >= limit || distinct < 0.975*n {
 			t.Errorf("%d different numbers from %g to %g", distinct, values[0], values[n-1])
 		}
@@ -103,9 +103,7 @@ func TestConvStarts(t *testing.T) {
 	v, gain := valuesOf(m, "pe.v"), valuesOf(m, "pe.gain")
 	of := transposed(petest.Array{Shape: []int{len(v) / taps, taps}, Values: v})
 	for tap := range taps {
-		if want := norm(of.Row(tap)); math.Abs(want-gain[tap]) > 1e-14 {
-			t.Errorf("tap %d has the gain %g, the norm of V is %g", tap, gain[tap], want)
-		}
+		expect.Near(t, fmt.Sprint("gain of tap ", tap), gain[tap], norm(of.Row(tap)), 1e-14)
 	}
 	x := wave(1, n, d, 0)
 	before := embed(m, 0, x, pe.Line(n))
@@ -155,13 +153,11 @@ func TestFrozenTable(t *testing.T) {
 				inside++
 			}
 		}
-		if math.Abs(inside/n-share) > 4*math.Sqrt(share*(1-share)/n) {
-			t.Errorf("%g of the values lie within %g, want %g", inside/n, within, share)
-		}
+		expect.Near(t, fmt.Sprintf("share of the values within %g", within), inside/n, share,
+			4*math.Sqrt(share*(1-share)/n))
 	}
-	if sd := norm(values) / math.Sqrt(n); math.Abs(sd-1) > 4/math.Sqrt(2*n) {
-		t.Errorf("standard deviation %g of %g values, want 1", sd, n)
-	}
+	expect.Near(t, fmt.Sprintf("standard deviation of %g values", n), norm(values)/math.Sqrt(n), 1,
+		4/math.Sqrt(2*n))
 	if blocks := slices.Collect(slices.Chunk(values, 16*160)); slices.Equal(blocks[1], blocks[0]) {
 		t.Error("blocks 0 and 1 share a table")
 	}
@@ -189,9 +185,8 @@ func TestFixedDropout(t *testing.T) {
 			}
 		}
 		n := float64(len(x.Values))
-		if five := 5 * math.Sqrt(n*0.1*0.9); math.Abs(dropped-0.1*n) > five {
-			t.Errorf("%s: %g of %g elements dropped, want a tenth (within %.0f)", scheme, dropped, n, five)
-		}
+		expect.Near(t, fmt.Sprintf("%s: dropped of %g elements", scheme, n), dropped, 0.1*n,
+			5*math.Sqrt(n*0.1*0.9))
 		if slices.Contains(with("text", ""), 0) {
 			t.Errorf("%s drops elements in the text's reading", scheme)
 		}
@@ -209,9 +204,8 @@ func TestSinusoidsOfOddWidth(t *testing.T) {
 	}
 	for layout, last := range map[string]float64{"interleaved": 6. / 7, "tutorial": 6. / 7, "t2t": math.Inf(1)} {
 		for p, row := range rowsOf(fixed(7, layout)) {
-			if want := math.Sin(float64(p) * math.Pow(10000, -last)); math.Abs(row[6]-want) > 1e-15 {
-				t.Errorf("%s: the last column of position %d is %g, want %g", layout, p, row[6], want)
-			}
+			expect.Near(t, fmt.Sprintf("%s: the last column of position %d", layout, p), row[6],
+				math.Sin(float64(p)*math.Pow(10000, -last)), 1e-15)
 		}
 	}
 	waves := petest.Spec{Scheme: "learn-waves", DModel: 7, Layers: 1, Positions: pe.Line(8),

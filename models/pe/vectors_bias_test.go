@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
@@ -104,9 +105,7 @@ func dynamicBiasVector(t testing.TB, c *VectorCase) Outputs {
 
 // fireVector: the causal bias is the lower half of ours; the mask does the rest.
 func fireVector(t testing.TB, c *VectorCase) Outputs {
-	if eps := c.Float("eps", 1e-6); eps != 1e-6 {
-		t.Fatalf("eps %g: ours is 1e-6", eps)
-	}
+	expect.Equal(t, "eps", c.Float("eps", 1e-6), 1e-6)
 	sp := perHead(c, "fire", pe.Line(c.Int("n", 0)),
 		given("fire-width=%d fire-threshold=%v", c.Int("mlp_width", 0), c.Float("L", 512)))
 	sp.Set = params(t, c, "in.weight=mlp.0.weight in.bias=mlp.0.bias out.weight=mlp.2.weight out.bias=mlp.2.bias")
@@ -120,9 +119,7 @@ func fireVector(t testing.TB, c *VectorCase) Outputs {
 // are trained. What is added to logits of zero is the bias alone.
 func kerpleVector(t testing.TB, c *VectorCase) Outputs {
 	scores := c.Input(t, "scores")
-	if eps := c.Float("eps", 0.01); eps != 0.01 {
-		t.Fatalf("eps %g: ours is 0.01", eps)
-	}
+	expect.Equal(t, "eps", c.Float("eps", 0.01), 0.01)
 	sp := petest.Spec{Scheme: "kerple", Heads: scores.Shape[0], DModel: 2 * scores.Shape[0], Layers: 1,
 		Positions: pe.Line(scores.Shape[1]), Given: pe.Options{}}
 	trained, weights, names := "ap", "", ""

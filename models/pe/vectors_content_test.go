@@ -65,9 +65,7 @@ func dapeVector(t testing.TB, c *VectorCase) Outputs {
 	case "kerple_log":
 		sp.Given["dape"], sp.Set = "kerple", params(t, c, "a=bias_a p=bias_p")
 	case "fire":
-		if eps := c.Float("eps", 1e-6); eps != 1e-6 {
-			t.Fatalf("eps %g: ours is 1e-6", eps)
-		}
+		expect.Equal(t, "eps", c.Float("eps", 1e-6), 1e-6)
 		sp.Given["dape"] = fmt.Sprintf("fire:%d", c.Int("init_L", 0)/2)
 		sp.Set = params(t, c, "c=c multiplier=L_multiplier in.weight=mlp.0.weight in.bias=mlp.0.bias "+
 			"out.weight=mlp.2.weight out.bias=mlp.2.bias")

@@ -40,9 +40,7 @@ func adjacent(t testing.TB, c *VectorCase) pe.Positions {
 		weights = c.Input(t, "edge_weight").Values
 	}
 	for k, from := range index.Row(0) {
-		if got := g.Weight(int(from), int(index.Row(1)[k])); got != weights[k] {
-			t.Fatalf("edge %d weighs %g in the matrix, %g in the list", k, got, weights[k])
-		}
+		expect.Equal(t, fmt.Sprintf("edge %d weighs", k), g.Weight(int(from), int(index.Row(1)[k])), weights[k])
 	}
 	return graphPositions(g)
 }
@@ -67,9 +65,8 @@ func graphormerVector(t testing.TB, c *VectorCase) Outputs {
 	features, adjacency := c.Input(t, "edge_feature"), c.Input(t, "adjacency")
 	n := features.Shape[0]
 	for i, w := range adjacency.Values {
-		if (w != 0) != (features.Values[i] != 0) {
-			t.Fatalf("nodes %d and %d: adjacency %g, edge feature %g", i/n, i%n, w, features.Values[i])
-		}
+		expect.Equal(t, fmt.Sprintf("nodes %d and %d: adjacency %g, edge feature %g: edge", i/n, i%n, w,
+			features.Values[i]), features.Values[i] != 0, w != 0)
 	}
 	p := withVirtualNode(rowsOf(features))
 	sp := perHead(c, "graphormer", p,
@@ -309,9 +306,7 @@ func gradientVector(t testing.TB, c *VectorCase) Outputs {
 		}
 	}
 	coordinates, eigenvalues, err := metrics.DiffusionMap(slices.Clone(affinity), n, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	c.Unused("n", "kept_per_row", "random_state") // follow from others, or are of a solver that is not exact
 	return Outputs{
 		"affinity":  {Shape: []int{n, n}, Values: affinity},

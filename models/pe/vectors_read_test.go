@@ -209,9 +209,7 @@ func TestVectors(t *testing.T) {
 	if all == nil && err == nil {
 		all, err = shippedVectors()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	schemes, cases, left, missing := 0, 0, 0, 0
 	for _, v := range all {
 		adapter, unused := vectors[v.file], slices.Contains(noEncodings, v.file)
@@ -248,9 +246,7 @@ func (c *VectorCase) check(t *testing.T, adapter Adapter) {
 		}
 	}()
 	got := adapter(t, c)
-	if err := c.compare(got); err != nil {
-		t.Error(err)
-	}
+	expect.Equal(t, "comparison", c.compare(got), nil)
 	for kind, entries := range map[string]map[string]petest.Array{"parameter": c.Params, "input": c.Inputs} {
 		for name := range entries {
 			if !c.used[kind+" "+name] {
@@ -449,16 +445,12 @@ func TestVectorsAreFound(t *testing.T) {
 		}
 	}
 	want := fmt.Sprintf("files, %d cases, all within tolerance; %d of them ship", cases, licensed)
-	if said := string(expect.Must(os.ReadFile("../../docs/verified.md"))); !strings.Contains(said, want) {
-		t.Errorf("docs/verified.md does not say %q", want)
-	}
+	expect.Contains(t, string(expect.Must(os.ReadFile("../../docs/verified.md"))), want)
 	path := own + "/x.json"
 	for _, text := range []string{
 		`{"cases": [{"name": "a", "outputs": {}}], "tolerance": {"atol": 1e-12}}`,
 		`{"tolerance": {"atol": 1e-12}, "cases": []}`, `{"cases": [{"name": "a"}]}`, `{`} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		expect.Refused(t, text, expect.ErrorOf(readVectors(path)))
 	}
 }

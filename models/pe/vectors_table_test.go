@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -50,9 +51,8 @@ func axialVector(t testing.TB, c *VectorCase) Outputs {
 	} else if c.Value("dims") == nil {
 		d, width, join = a.Shape[1], 0, "sum"
 	}
-	if have := len(a.Values) + len(b.Values); have != c.Int("n_params", have) {
-		t.Errorf("%d parameters, the reference has %d", have, c.Int("n_params", have))
-	}
+	have := len(a.Values) + len(b.Values)
+	expect.Equal(t, "parameters", have, c.Int("n_params", have))
 	p := pe.Line(a.Shape[0] * b.Shape[0])
 	m := petest.Spec{Scheme: "axial", Layers: 1, DModel: d, Positions: p,
 		Given: given("axial-join=%s axial-width=%d axial-fast=%d", join, width, b.Shape[0]),
@@ -71,9 +71,7 @@ func axialVector(t testing.TB, c *VectorCase) Outputs {
 func bipeVector(t testing.TB, c *VectorCase) Outputs {
 	x, q, k := c.Input(t, "x"), c.Input(t, "q"), c.Input(t, "k")
 	n, rows := x.Shape[0], c.Param(t, "embeds.0.weight").Shape[0]
-	if factor := c.Int("alibi_factor", 96); factor != 96 {
-		t.Fatalf("alibi_factor %d: ours is 96", factor)
-	}
+	expect.Equal(t, "alibi_factor", c.Int("alibi_factor", 96), 96)
 	p, intra, inter := pe.Line(n), zeros(n), zeros(n)
 	segment, place := 0, 0
 	for i, token := range c.Input(t, "token_ids").Values {
@@ -257,9 +255,7 @@ func fourierFeaturesVector(t testing.TB, c *VectorCase) Outputs {
 	}
 	levels := c.Int("L", 0)
 	sp.Given["features"], sp.Given["feature-levels"] = c.Text("kind", ""), fmt.Sprint(levels)
-	if base := c.Float("max_positions", 10000); base != 10000 {
-		t.Fatalf("max_positions %g: fourier-features has 10000", base)
-	}
+	expect.Equal(t, "max_positions", c.Float("max_positions", 10000), 10000)
 	return Outputs{"features": featuresOf(t, sp, 2*levels*x.Shape[1])}
 }
 
@@ -274,9 +270,7 @@ func edgeGeometryVector(t testing.TB, c *VectorCase) Outputs {
 	none := zeros(n, heads, 1)
 	bias := HeadInputs{Q: none, K: none, V: none}.Attend(sp.Model(t), sp.Positions, false).Logits
 	senders, receivers := whole(c.Input(t, "senders").Values), whole(c.Input(t, "receivers").Values)
-	if !strings.Contains(fmt.Sprint(c.SourceSymbol), "edge_features") {
-		t.Errorf("%v is not MeshGraphNets' edge features", c.SourceSymbol)
-	}
+	expect.Contains(t, fmt.Sprint(c.SourceSymbol), "edge_features")
 	return Outputs{"edge_features": reordered(bias, func(i int) int {
 		return (i%heads*n+receivers[i/heads])*n + senders[i/heads]
 	}, len(senders), heads)}
@@ -285,9 +279,8 @@ func edgeGeometryVector(t testing.TB, c *VectorCase) Outputs {
 // checkCount holds the number of parameters of a scheme against a case's.
 func checkCount(t testing.TB, c *VectorCase, m *models.Model, name string) {
 	t.Helper()
-	if have := m.Params.Get(name).PerMember(); have != c.Int("n_params", have) {
-		t.Errorf("%d parameters, the reference has %d", have, c.Int("n_params", have))
-	}
+	have := m.Params.Get(name).PerMember()
+	expect.Equal(t, "parameters", have, c.Int("n_params", have))
 }
 
 // learnVector: a table with more rows than tokens is one built for more positions.

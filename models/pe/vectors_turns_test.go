@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
@@ -263,9 +264,7 @@ func repoVector(t testing.TB, c *VectorCase) Outputs {
 	}
 	sp.Set = params(t, c, names)
 	got := HeadInputs{Q: q, K: c.Input(t, "k"), X: c.Input(t, "x")}.Attend(sp.Model(t), sp.Positions, true)
-	if q.Shape[1] != heads {
-		t.Fatalf("queries of %d heads, want %d", q.Shape[1], heads)
-	}
+	expect.Equal(t, "heads of queries", q.Shape[1], heads)
 	return Outputs{"q_rot": got.Q, "k_rot": got.K, "logits": got.Logits}
 }
 
@@ -369,9 +368,7 @@ func dinoPeriodsOf(t testing.TB, sp petest.Spec) petest.Array {
 func liereVector(t testing.TB, c *VectorCase) Outputs {
 	raw, heads, dh, g := c.Param(t, "generator_raw_params"), c.Int("heads", 1), c.Int("d_head", 0),
 		c.Int("generator_dim", 0)
-	if raw.Shape[1] != 1 {
-		t.Fatalf("matrices of %d layers", raw.Shape[1])
-	}
+	expect.Equal(t, "layers of matrices", raw.Shape[1], 1)
 	var upper []float64
 	for i, v := range raw.Values {
 		if i/g%g < i%g {

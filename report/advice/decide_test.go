@@ -2,7 +2,6 @@ package advice
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -213,9 +212,7 @@ func TestCurvesNameTheirSeeds(t *testing.T) {
 	}
 	for i, row := range s.numbers().Rows {
 		want := []string{"2235", "18446744073709551615"}[i/len(s.X)%2]
-		if got := row[1].String(); got != want {
-			t.Errorf("row %d: seed %s, want %s", i, got, want)
-		}
+		expect.Equal(t, fmt.Sprintf("row %d: seed", i), row[1].String(), want)
 	}
 }
 
@@ -238,11 +235,8 @@ func TestCandidates(t *testing.T) {
 	}
 	want := map[string]string{"nope": "[1 2] 2", "learn-0.2, pe_lr shared": "[1 2] 2",
 		"learn-0.2, pe_lr 0.3": "[1 2] 2"}
-	if !maps.Equal(got, want) {
-		t.Errorf("candidates %q, want %q", got, want)
-	}
-	notes := strings.Join(s.Notes, "\n")
-	expect.Contains(t, notes, "counted once: 1 model",
+	expect.Equal(t, "candidates", got, want)
+	expect.Contains(t, strings.Join(s.Notes, "\n"), "counted once: 1 model",
 		"learn-0.2, lr 0.1, pe_lr shared is not compared: settings or data",
 		"nope, lr 0.1 is not compared: settings or data", "rope, data bbbb is not compared: settings or data",
 		"rope, data aaaa is not compared: it lacks seeds")

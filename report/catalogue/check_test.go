@@ -323,10 +323,8 @@ func TestCheckRounding(t *testing.T) {
 		f.Read != "40 tokens, 1 head of width 6" {
 		t.Errorf("%+v, %v", f, err)
 	}
-	f, err = checked(t, "1d-fixed", []array.Array{half}, nil, "line")
-	if err != nil || strings.Join(f.Nearest, "") != "sines before cosines" {
-		t.Errorf("%+v, %v", f, err)
-	}
+	expect.Equal(t, "nearest", expect.Must(checked(t, "1d-fixed", []array.Array{half}, nil, "line")).Nearest,
+		[]string{"sines before cosines"})
 	exact.Data[7], exact.Data[8] = math.NaN(), math.NaN()
 	f, err = checked(t, "1d-fixed", []array.Array{exact}, pe.Options{"sinusoid-layout": "concat"}, "line")
 	if err != nil || !strings.HasSuffix(f.First, "2 of 240 numbers differ, of which 2 are NaN") {
@@ -342,9 +340,8 @@ func TestCheckUntold(t *testing.T) {
 	f, err := checked(t, "rope", []array.Array{q, k, logits}, nil, "line")
 	want := "positions from 0 or positions from 1; sine and cosine swapped or rotated in the other direction or " +
 		"offset with the other sign (i and j swapped)"
-	if err != nil || strings.Join(f.Untold, "; ") != want {
-		t.Errorf("%+v, %v", f, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "untold", strings.Join(f.Untold, "; "), want)
 }
 
 // TestCheckMistakes: arrays that cannot be compared are an error that says what to do.

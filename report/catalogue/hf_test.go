@@ -76,9 +76,8 @@ func TestCheckpointNumbers(t *testing.T) {
 			}
 			for i, want := range m.Expected.Layers {
 				l := c.Layers[i]
-				if l.Window != want.Window || l.Chunk != want.Chunk {
-					t.Errorf("layer %d: window %d, chunk %d, want %+v", i, l.Window, l.Chunk, want)
-				}
+				expect.Equal(t, fmt.Sprintf("layer %d: window and chunk", i), [2]int{l.Window, l.Chunk},
+					[2]int{want.Window, want.Chunk})
 				if want.Rotation == nil {
 					if l.Turned != 0 || l.Pairs != "" {
 						t.Errorf("layer %d is rotated", i)
@@ -142,13 +141,10 @@ func sameRotation(t *testing.T, l CheckpointLayer, got []array.Array, frequencie
 	}
 	const rounding = 4e-6 // of powers in float32, relative
 	for column := range width {
-		if first := cos.Data[column]; math.Abs(first-factor) > 1e-6*factor {
-			t.Errorf("column %d: factor %v, want %v", column, first, factor)
-		}
+		expect.Near(t, fmt.Sprintf("column %d: factor", column), cos.Data[column], factor, 1e-6*factor)
 		angle := math.Atan2(sin.Data[width+column], cos.Data[width+column])
-		if want := frequencies[pairOf(l, column)]; math.Abs(angle-want) > rounding*want {
-			t.Errorf("column %d: frequency %.9g, want %.9g", column, angle, want)
-		}
+		want := frequencies[pairOf(l, column)]
+		expect.Near(t, fmt.Sprintf("column %d: frequency", column), angle, want, rounding*want)
 	}
 }
 
@@ -292,18 +288,14 @@ func TestCheckpointFlags(t *testing.T) {
 				}
 			}
 		}
-		if found != len(encoded) {
-			t.Errorf("%s: %s: encodings of %d layers of %d", m.Name, c.Flags, found, len(encoded))
-		}
+		expect.Equal(t, fmt.Sprintf("%s: %s: layers with encodings", m.Name, c.Flags), found, len(encoded))
 		if windows == "" {
 			windows = "0"
 		}
 		list := expect.Must(layers.Parse(windows))
 		for i, entry := range expect.Must(list.Assign(len(encoded), nil)) {
-			if list[entry].Value != fmt.Sprint(encoded[i].Window) {
-				t.Errorf("%s: %s: layer %d has window %s, want %d", m.Name, c.Flags, i, list[entry].Value,
-					encoded[i].Window)
-			}
+			expect.Equal(t, fmt.Sprintf("%s: %s: layer %d has window", m.Name, c.Flags, i), list[entry].Value,
+				fmt.Sprint(encoded[i].Window))
 		}
 	}
 	if without > 6 {
@@ -375,8 +367,7 @@ func TestCheckpointWarnings(t *testing.T) {
 			"position_embedding_type absolute has no effect in modernbert"},
 		{strings.Replace(llama, "llama", "bloom", 1), "which is the same after the softmax"},
 	} {
-		text := expect.Must(checkpointOf("{" + c.config + "}")).String()
-		expect.Contains(t, text, c.want)
+		expect.Contains(t, expect.Must(checkpointOf("{"+c.config+"}")).String(), c.want)
 	}
 }
 
@@ -443,14 +434,10 @@ func TestCheckpointHostile(t *testing.T) {
 func TestByTurns(t *testing.T) {
 	for want, of := range map[string]string{"a": "a a a", "a*1,b": "a b a b a", "a*2,b": "a a b a a b a",
 		"a*3,b": "a a a b a", "b,a*2": "b a a b a a", "a*2,b*2": "a a b b a"} {
-		if got := repeated(strings.Fields(of)); got != want {
-			t.Errorf("%s: %s, want %s", of, got, want)
-		}
+		expect.Equal(t, of, repeated(strings.Fields(of)), want)
 	}
 	for want, of := range map[string][]int{"0-2, 4": {0, 1, 2, 4}, "0, 2, ..., 8": {0, 2, 4, 6, 8}, "3": {3}} {
-		if got := ranges(of); got != want {
-			t.Errorf("%v: %s, want %s", of, got, want)
-		}
+		expect.Equal(t, of, ranges(of), want)
 	}
 }
 
@@ -458,9 +445,7 @@ func TestByTurns(t *testing.T) {
 func TestCheckpointPage(t *testing.T) {
 	page := string(expect.Must(os.ReadFile("../../docs/porting.md")))
 	written := regexp.MustCompile(`(?m)^printf '(.*)' > \S+\.json$`).FindAllStringSubmatch(page, -1)
-	if len(written) != 2 {
-		t.Fatalf("%d configurations", len(written))
-	}
+	expect.Equal(t, "configurations", len(written), 2)
 	for _, w := range written {
 		if text := expect.Must(checkpointOf(w[1])).String(); !strings.Contains(page, "```text\n"+text+"```") {
 			t.Errorf("the page does not have\n%s", text)

@@ -35,9 +35,7 @@ func TestSheets(t *testing.T) {
 	files, without, err := drawSheets(fresh)
 	expect.NoError(t, err)
 	want := []string{"conv-pos", "erpe", "nope", "path", "repo", "selective-rope", "string"}
-	if !slices.Equal(without, want) {
-		t.Errorf("no picture of %q, want %q", without, want)
-	}
+	expect.Equal(t, "no picture of", without, want)
 	there, err := filepath.Glob(filepath.Join(folder, "encodings-*.svg"))
 	if err != nil || len(there) != len(files) || len(files) != len(families) {
 		t.Errorf("%d sheets in %s, %d are drawn, of %d families", len(there), folder, len(files), len(families))
@@ -55,9 +53,7 @@ func TestSheets(t *testing.T) {
 		if slices.Contains(without, name) {
 			want = 0
 		}
-		if drawn[name] != want {
-			t.Errorf("%s has %d pictures in %s, want %d", name, drawn[name], folder, want)
-		}
+		expect.Equal(t, fmt.Sprintf("pictures of %s in %s", name, folder), drawn[name], want)
 	}
 }
 

@@ -300,9 +300,9 @@ func TestCheckNothing(t *testing.T) {
 		for text, to := range map[string]*[2]float64{f.First: &own, f.NearestAt: &near} {
 			_, rest, _ := strings.Cut(text, "; ")
 			var all int
-			if _, err := fmt.Sscanf(rest, "%g of %d numbers differ, by up to %g", &to[0], &all, &to[1]); err != nil {
-				t.Errorf("%s: %q: %v", c.scheme, text, err)
-			}
+			expect.Equal(t, fmt.Sprintf("%s: %q", c.scheme, text),
+				expect.ErrorOf(fmt.Sscanf(rest, "%g of %d numbers differ, by up to %g", &to[0], &all, &to[1])),
+				nil)
 		}
 		if near[0] > own[0] || near[1] > own[1] {
 			t.Errorf("%s: nearest is farther: %v", c.scheme, f)

@@ -187,9 +187,7 @@ func TestProbes(t *testing.T) {
 	)
 	run := expect.Must(cohort.Open(filepath.Join(dir, "lst")))
 	p := expect.Must(run.Probes())
-	if got := p.Blocks(); !slices.Equal(got, []int{0, 1, 2, 3}) {
-		t.Errorf("blocks %v", got)
-	}
+	expect.Equal(t, "blocks", p.Blocks(), []int{0, 1, 2, 3})
 	first, err1 := p.Table(0, 0)
 	second, err2 := p.Table(1, 0)
 	if err1 != nil || err2 != nil || first.Tokens != 16 || len(second.Values) != 16*first.Dim ||
@@ -204,18 +202,15 @@ func TestProbes(t *testing.T) {
 	for _, v := range a.Layers[3][:16] {
 		sum += v
 	}
-	if math.Abs(sum-1) > 1e-5 {
-		t.Errorf("a row of attention sums to %v", sum)
-	}
+	expect.Near(t, "sum of a row of attention", sum, 1, 1e-5)
 	expect.Error(t, expect.ErrorOf(p.Table(2, 0)), "members") // member 2 of 2
 	run = expect.Must(cohort.Open(filepath.Join(dir, "nmar")))
 	p = expect.Must(run.Probes())
 	if _, err := p.Table(0, 0); !errors.Is(err, cohort.ErrNoTable) || p.Blocks() != nil {
 		t.Errorf("rope has a table: %v", err)
 	}
-	if a, err := p.Attention(0); err != nil || a.Examples != 1 || a.Tokens != 15 {
-		t.Errorf("attention of %d examples, %v", a.Examples, err)
-	}
+	a = expect.Must(p.Attention(0))
+	expect.Equal(t, "examples and tokens of attention", [2]int{a.Examples, a.Tokens}, [2]int{1, 15})
 	if modules, ok, err := p.Modules(); !ok || err != nil || len(modules) != 15 || modules[14] != 2 {
 		t.Errorf("modules %v, %v", modules, err)
 	}
@@ -230,9 +225,7 @@ func TestNamesAndMembersOfProbes(t *testing.T) {
 	if points := p.TokenPoints(8); len(points) != 8 || p.TokenPoints(7) != nil {
 		t.Errorf("places %v, and of seven tokens %v", points, p.TokenPoints(7))
 	}
-	if order := p.TokenOrder(8); order != nil {
-		t.Errorf("%v is an order", order)
-	}
+	expect.Equal(t, "order", p.TokenOrder(8), nil)
 	if got := p.TokenNames(8); !slices.Equal(got, synthetic.TokenNames) || p.TokenNames(7) != nil {
 		t.Errorf("names %q, and of seven tokens %q", got, p.TokenNames(7))
 	}
@@ -240,13 +233,9 @@ func TestNamesAndMembersOfProbes(t *testing.T) {
 	expect.Error(t, err, "member")
 	models, _ := cohort.Models([]*cohort.Run{run})
 	expect.NoError(t, os.RemoveAll(run.Dir))
-	if _, err := run.Records(); err == nil {
-		t.Errorf("records of a run that is gone: %v", err)
-	}
+	expect.Refused(t, "records of a run that is gone", expect.ErrorOf(run.Records()))
 	step := func(r runlog.Record) int { return r.Step }
-	if _, err := cohort.RecordsBy(models, step); err == nil {
-		t.Errorf("records by step of a run that is gone: %v", err)
-	}
+	expect.Refused(t, "records by step of a run that is gone", expect.ErrorOf(cohort.RecordsBy(models, step)))
 }
 
 // Attention is square, and has as many examples, heads and tokens in all layers.
@@ -294,9 +283,7 @@ func TestBaseAndDifferences(t *testing.T) {
 		settings = append(settings, expect.Must(r.Config.Settings()))
 	}
 	keys := cohort.Differing(settings[:2])
-	if want := []string{"heads", "masked.mask_level", "pe", "pe_options.pe-placement"}; !slices.Equal(keys, want) {
-		t.Errorf("differences %v, want %v", keys, want)
-	}
+	expect.Equal(t, "differences", keys, []string{"heads", "masked.mask_level", "pe", "pe_options.pe-placement"})
 	if settings[0]["masked.mask_level"] != "0.5" || settings[1]["masked.mask_level"] != "0.9" ||
 		settings[0]["pe_options.pe-placement"] != "block" {
 		t.Errorf("%v", settings)
@@ -308,21 +295,15 @@ func TestBaseAndDifferences(t *testing.T) {
 
 func TestFinite(t *testing.T) {
 	got := cohort.Finite([]float64{1, math.NaN(), math.Inf(1), 2, math.Inf(-1)})
-	if !slices.Equal(got, []float64{1, 2}) {
-		t.Error(got)
-	}
+	expect.Equal(t, "values", got, []float64{1, 2})
 }
 
 func TestLabel(t *testing.T) {
 	for sigma, want := range map[float64]string{.2: "learn-0.2", 1: "learn-1.0", .05: "learn-0.05",
 		10: "learn-10.0", 0: "learn-0.0"} {
-		if got := cohort.Label("learn", &sigma); got != want {
-			t.Errorf("%g: %s, want %s", sigma, got, want)
-		}
+		expect.Equal(t, sigma, cohort.Label("learn", &sigma), want)
 	}
-	if got := cohort.Label("rope", nil); got != "rope" {
-		t.Error(got)
-	}
+	expect.Equal(t, "label", cohort.Label("rope", nil), "rope")
 }
 
 // A model of puzzles has fitted where it reached 99 % in training: at its end, or by as strict a criterion.
@@ -344,9 +325,7 @@ func TestFitted(t *testing.T) {
 		{&cohort.Run{}, &runlog.Fit{Criterion: "train=0.999"}, .995, "yes"},
 	} {
 		m := cohort.Model{Run: c.run, Result: runlog.MemberResult{Fit: c.fit, Measures: runlog.Numbers{"train": c.got}}}
-		if got := m.FitText(); got != c.want {
-			t.Errorf("case %d: %q, want %q", i, got, c.want)
-		}
+		expect.Equal(t, fmt.Sprint("case ", i), m.FitText(), c.want)
 	}
 }
 
@@ -385,9 +364,7 @@ func TestCourse(t *testing.T) {
 	} {
 		at, values := cohort.Course(c.models, c.records,
 			func(r runlog.Record) float64 { return r.Measures.Get("train") })
-		if got := fmt.Sprint(at, values); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		expect.Equal(t, c.name, fmt.Sprint(at, values), c.want)
 	}
 }
 
@@ -481,9 +458,7 @@ func TestPrecisionThatWasUsedSplits(t *testing.T) {
 	if len(groups) != 2 || len(groups[0].Models) != 2 || !strings.HasSuffix(groups[1].Label, "precision tf32") {
 		t.Errorf("%d groups, such as %s", len(groups), groups[0].Label)
 	}
-	if len(bases) != 1 {
-		t.Errorf("%d bases, want 1: reports compare the models of both", len(bases))
-	}
+	expect.Equal(t, "bases (reports compare the models of both)", len(bases), 1)
 }
 
 // trained returns a model that was trained for some of 9 epochs.
@@ -512,9 +487,7 @@ func TestLengthText(t *testing.T) {
 		"3 to 6 epochs (until train=0.99) (learn, cope: 4 epochs)": append(until,
 			trained("learn", "", 4), trained("cope", "", 4)),
 	} {
-		if got := cohort.LengthText(models); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		expect.Equal(t, "lengths", cohort.LengthText(models), want)
 	}
 }
 
@@ -528,9 +501,7 @@ func TestChance(t *testing.T) {
 	found, _, err := cohort.Find(dir)
 	expect.NoError(t, err)
 	models, _ := cohort.Models(found)
-	if len(models) != 3 {
-		t.Fatalf("%d models", len(models))
-	}
+	expect.Equal(t, "models", len(models), 3)
 	for _, m := range models {
 		c, err := m.Chance()
 		if err != nil || (c != nil) != (m.Run.Name == "learn") {
@@ -551,9 +522,7 @@ func TestChance(t *testing.T) {
 				above++
 			}
 		}
-		if below != 25 || above != 25 {
-			t.Errorf("%d deals lie below the bounds and %d above, want 25", below, above)
-		}
+		expect.Equal(t, "deals below the bounds and above", [2]int{below, above}, [2]int{25, 25})
 	}
 }
 
@@ -580,8 +549,6 @@ func TestChanceOfGuess(t *testing.T) {
 	} {
 		var c cohort.Config
 		expect.NoError(t, json.Unmarshal([]byte(text), &c))
-		if got := c.Chance(); got != want {
-			t.Errorf("%s: %v, want %v", text, got, want)
-		}
+		expect.Equal(t, text, c.Chance(), want)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -74,9 +73,8 @@ func TestMeasuresOfOtherSettings(t *testing.T) {
 			all[1].Number(measure) != 2 {
 			t.Errorf("%s: %v of the group", measure, got)
 		}
-		if others := cohort.MeasuredOtherwise(all, "validation"); others != nil {
-			t.Errorf("validation accuracy depends on the settings of %s", measure)
-		}
+		expect.Equal(t, "validation accuracy depends on the settings of "+measure,
+			cohort.MeasuredOtherwise(all, "validation"), nil)
 	}
 }
 
@@ -130,9 +128,7 @@ func TestOptimizer(t *testing.T) {
 		for _, member := range members {
 			m := cohort.Model{Run: &cohort.Run{}, Member: member}
 			m.Run.Config.Optimizer = "adamw"
-			if got := m.Optimizer(); got != want {
-				t.Errorf("%+v: %s, want %s", member, got, want)
-			}
+			expect.Equal(t, fmt.Sprintf("%+v", member), m.Optimizer(), want)
 		}
 	}
 }
@@ -143,9 +139,7 @@ func TestDifference(t *testing.T) {
 		"data 1a0dc7ef": {cohort.DataKey, "1a0dc7efbb"}, "data unknown": {cohort.DataKey, ""},
 		"positions bdcef564": {"positions.sha256", "bdcef564711d"}, "imported": {cohort.WeightsKey, "imported"},
 	} {
-		if got := cohort.Difference(of[0], of[1]); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		expect.Equal(t, "difference", cohort.Difference(of[0], of[1]), want)
 	}
 }
 
@@ -172,15 +166,14 @@ func TestGroupsByOrigin(t *testing.T) {
 	read, err := cohort.Read(dir, func(*cohort.Run) bool { return true })
 	want := []string{"how models were trained in PyTorch is not known: imported, seed 1, imported from PyTorch " +
 		"after 12 epochs"}
-	if err != nil || !slices.Equal(read.Notes, want) {
-		t.Errorf("%q, %v, want %q", read.Notes, err, want)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "notes", read.Notes, want)
 	models, _ := cohort.Models(found)
 	models, notes, err := cohort.Distinct(models)
-	if err != nil || fmt.Sprint(notes) != "[counted once: 1 model with the settings, data and seed of another; "+
-		"for 1 of them the numbers differ (another build or device, or imported weights?); the first counts]" {
-		t.Errorf("%q, %v", notes, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "notes", fmt.Sprint(notes),
+		"[counted once: 1 model with the settings, data and seed of another; for 1 of them "+
+			"the numbers differ (another build or device, or imported weights?); the first counts]")
 	groups := expect.Must(cohort.Groups(models))
 	var got []string
 	for _, g := range groups {

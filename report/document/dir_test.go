@@ -2,6 +2,7 @@ package document
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -39,10 +40,8 @@ func TestMissingOnce(t *testing.T) {
 	} {
 		expect.Must(d.Add(item))
 	}
-	if want := []page.Result{{What: "A; B: σ of 2; B: nope", Command: "sweep"},
-		{What: "A: rope"}}; !slices.Equal(d.missing, want) {
-		t.Errorf("%q, want %q", d.missing, want)
-	}
+	expect.Equal(t, "missing", d.missing,
+		[]page.Result{{What: "A; B: σ of 2; B: nope", Command: "sweep"}, {What: "A: rope"}})
 }
 
 func TestEarlierFilesGo(t *testing.T) {
@@ -65,9 +64,7 @@ func TestListStaysInside(t *testing.T) {
 	expect.NoError(t, os.WriteFile(filepath.Join(out, listFile), []byte("../kept\n"+kept+"\n..\n"),
 		0o644))
 	writePage(t, out, "index.html")
-	if _, err := os.Stat(kept); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, expect.ErrorOf(os.Stat(kept)))
 }
 
 func TestRefused(t *testing.T) {
@@ -79,8 +76,6 @@ func TestRefused(t *testing.T) {
 			!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", file, err)
 		}
-		if got := names(dir); !slices.Equal(got, []string{file}) {
-			t.Errorf("%s: left %q", file, got)
-		}
+		expect.Equal(t, fmt.Sprintf("%s: left", file), names(dir), []string{file})
 	}
 }

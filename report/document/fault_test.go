@@ -63,9 +63,7 @@ func TestCrashWhileWriting(t *testing.T) {
 		if more = x.Done >= n; !more {
 			t.Logf("%d operations", x.Done)
 		}
-		if more != errors.Is(err, expect.ErrCrash) {
-			t.Errorf("%s: %v", x.First, err)
-		}
+		expect.Equal(t, fmt.Sprintf("%s: %v: a crash", x.First, err), errors.Is(err, expect.ErrCrash), more)
 		for name, text := range files(out) {
 			if text != want[name] && text != old[name] {
 				t.Errorf("%s: %s is neither the old file nor the new one", x.First, name)

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,13 +20,10 @@ func TestManyGroupsOfDifferentSizes(t *testing.T) {
 		b.Groups = append(b.Groups,
 			Group{Label: strconv.FormatFloat(float64(i)/10, 'f', 1, 64), Values: values})
 	}
-	if _, err := Compose(Page{Width: PageWidth,
-		Rows: []Row{{Height: 2.2, Cells: []Cell{{Panel: b}, {Panel: b}}}}}); err != nil {
-		t.Error(err)
-	}
-	if note := b.note(); !strings.Contains(note, "n = 10 to 12") {
-		t.Error(note)
-	}
+	expect.NoError(t,
+		expect.ErrorOf(Compose(Page{Width: PageWidth,
+			Rows: []Row{{Height: 2.2, Cells: []Cell{{Panel: b}, {Panel: b}}}}})))
+	expect.Contains(t, b.note(), "n = 10 to 12")
 }
 
 // Where the names of groups have no room, a note says so. Numbers are left out without one.
@@ -36,9 +34,8 @@ func TestNamesWithoutRoom(t *testing.T) {
 			b.Groups = append(b.Groups, Group{Label: name + strconv.Itoa(i), Values: []float64{1}})
 		}
 		svg := svgOf(alone(b, 2, 2.5))
-		if strings.Contains(svg, "No room for the labels of ") != want {
-			t.Errorf("%q: a note on the labels: %v", name, !want)
-		}
+		expect.Equal(t, fmt.Sprintf("%q: a note on the labels", name),
+			strings.Contains(svg, "No room for the labels of "), want)
 	}
 }
 
@@ -47,17 +44,13 @@ func TestInterval(t *testing.T) {
 	b := Boxes{Dots: "subjects", Groups: []Group{{Label: "a", Values: []float64{1, 1.1},
 		Interval: &Interval{Mean: 1.05, Low: 0.4, High: 1.7}}}}
 	want := "Line: median; dots: subjects; black: mean with 95 % confidence interval; n = 2."
-	if got := b.note(); got != want {
-		t.Errorf("note %q, want %q", got, want)
-	}
+	expect.Equal(t, "note", b.note(), want)
 	if y := b.axis(); y.lo > 0.4 || y.hi < 1.7 {
 		t.Errorf("an interval from 0.4 to 1.7 on an axis from %g to %g", y.lo, y.hi)
 	}
 	with := svgOf(alone(b, 3, 2))
 	b.Groups[0].Interval = &Interval{Mean: 1.05, Low: 1, High: 1.1}
-	if svgOf(alone(b, 3, 2)) == with {
-		t.Error("the interval is not drawn")
-	}
+	expect.Equal(t, "the interval is not drawn", svgOf(alone(b, 3, 2)) == with, false)
 	b.Groups[0].Interval.Low = 1.2
 	expect.Error(t, expect.ErrorOf(Compose(alone(b, 3, 2))), "interval from 1.2")
 }
@@ -78,7 +71,6 @@ func TestHollowOnMedian(t *testing.T) {
 	b := Boxes{HollowNote: "hollow: not fitted",
 		Groups: []Group{{Label: "a", Values: []float64{0.5}, Hollow: []bool{true}}}}
 	svg := svgOf(alone(b, 3, 2))
-	if strings.LastIndex(svg, "fill:#FFFFFF") < strings.LastIndex(svg, "stroke-width:1.5") {
-		t.Error("the line of the median covers the hollow dot")
-	}
+	expect.Equal(t, "the line of the median covers the hollow dot",
+		strings.LastIndex(svg, "fill:#FFFFFF") < strings.LastIndex(svg, "stroke-width:1.5"), false)
 }

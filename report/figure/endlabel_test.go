@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot/vg"
+
+	"torchpe/internal/expect"
 )
 
 func squares(want, got []vg.Length) (sum vg.Length) {
@@ -64,7 +66,5 @@ func TestSpreadIsBest(t *testing.T) {
 
 func TestSpreadLeavesRoomyLabelsAlone(t *testing.T) {
 	want := []vg.Length{100, 80, 50, 10}
-	if got := separate(want, 8, 0, 100); !slices.Equal(got, want) {
-		t.Errorf("%v moved to %v", want, got)
-	}
+	expect.Equal(t, "apart already", separate(want, 8, 0, 100), want)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"image/png"
 	"io"
 	"os"
@@ -115,12 +116,8 @@ func TestSave(t *testing.T) {
 			t.Errorf("%s holds %.8q (%v), want %q", name, b, err, magic)
 		}
 	}
-	if err := f.Save(filepath.Join(dir, "plain"), "svg"); err != nil {
-		t.Errorf("with the format named: %v", err)
-	}
-	if err := f.Save("/dev/null", "pdf"); err != nil {
-		t.Errorf("to /dev/null: %v", err)
-	}
+	expect.Equal(t, "with the format named", f.Save(filepath.Join(dir, "plain"), "svg"), nil)
+	expect.Equal(t, "to /dev/null", f.Save("/dev/null", "pdf"), nil)
 	for path, want := range map[string]string{
 		"noext": ".pdf, .png or .svg", "x.jpeg": `"jpeg"`, "/dev/stdout": "no extension",
 		"no/such/dir/x.pdf": "no/such/dir",
@@ -128,9 +125,7 @@ func TestSave(t *testing.T) {
 		expect.Error(t, f.Save(path, ""), want)
 	}
 	entries, _ := os.ReadDir(dir)
-	if len(entries) != 4 {
-		t.Errorf("%d files in the directory, want the 4 saved", len(entries))
-	}
+	expect.Equal(t, "files in the directory, with the saved", len(entries), 4)
 }
 
 func labelsOf(ticks plot.ConstantTicks) string {
@@ -153,8 +148,7 @@ func TestWrap(t *testing.T) {
 		{"the mean of n = 15", []string{"the mean of", "n = 15"}},
 		{"an unbreakablelongword stays", []string{"an", "unbreakablelongword", "stays"}},
 	} {
-		if got := w.wrap(c.text, 45); strings.Join(got, "|") != strings.Join(c.want, "|") {
-			t.Errorf("%q breaks into %q, want %q", c.text, got, c.want)
-		}
+		expect.Equal(t, fmt.Sprintf("%q breaks into", c.text), strings.Join(w.wrap(c.text, 45), "|"),
+			strings.Join(c.want, "|"))
 	}
 }

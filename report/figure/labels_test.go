@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"torchpe/internal/expect"
 )
 
 // gap returns the distance of p from the nearest of a fine grid of points of the box.
@@ -37,9 +39,7 @@ func TestLabelsAreClear(t *testing.T) {
 		}
 		placed, note := l.place()
 		drawLabels(c, placed)
-		if err := m.take(c.Rectangle); err != nil {
-			t.Fatalf("%d labels: %v", len(placed), err)
-		}
+		expect.Equal(t, fmt.Sprint(len(placed), " labels"), m.take(c.Rectangle), nil)
 		for _, label := range placed {
 			own, others := vg.Length(0), vg.Length(1e9)
 			for i, p := range l.points {
@@ -68,9 +68,7 @@ func TestLabelsAreClear(t *testing.T) {
 			want = fmt.Sprintf("No room for the labels of %d of 25 points", n)
 			missing += n
 		}
-		if note != want {
-			t.Errorf("note %q, want %q", note, want)
-		}
+		expect.Equal(t, "note", note, want)
 	}
 	if beside < 100 || led < 20 || missing == 0 {
 		t.Errorf("%d labels beside their points, %d with leaders, %d without room: too few to test them", beside,
@@ -123,9 +121,7 @@ func TestSegmentHits(t *testing.T) {
 		{segment{at(8, 12), at(13, 17)}, false}, {segment{at(8, 10), at(14, 16)}, true},
 		{segment{at(0, 10), at(30, 10)}, false},
 	} {
-		if got := c.s.hits(box); got != c.want {
-			t.Errorf("%v hits %v: %v, want %v", c.s, box, got, c.want)
-		}
+		expect.Equal(t, fmt.Sprintf("%v hits %v", c.s, box), c.s.hits(box), c.want)
 	}
 }
 
@@ -154,8 +150,6 @@ func TestCrowdNote(t *testing.T) {
 		{crowd, c, "n = 1 model. No room for the labels of 200 of 200 points."},
 		{crowd, narrow, "n = 1 model. No room for the labels of 200 of 200 points. Long names are shortened."},
 	} {
-		if got := noteOf(t, test.p, test.c); got != test.want {
-			t.Errorf("%T: note %q, want %q", test.p, got, test.want)
-		}
+		expect.Equal(t, fmt.Sprintf("%T: note", test.p), noteOf(t, test.p, test.c), test.want)
 	}
 }

@@ -119,9 +119,8 @@ func TestOrderOfLinesDoesNotMatter(t *testing.T) {
 	l.Series = append(l.Series, flat("alibi", 0.5, 3), flat("fire", 0.5, 3), flat("tisa", 0.5, 3))
 	want := svgOf(alone(l, ColumnWidth, 2.3))
 	slices.Reverse(l.Series)
-	if svgOf(alone(l, ColumnWidth, 2.3)) != want {
-		t.Error("the same lines in another order give another figure")
-	}
+	expect.Equal(t, "the same lines in another order give another figure",
+		svgOf(alone(l, ColumnWidth, 2.3)) != want, false)
 }
 
 // Where the labels of lines do not fit at their ends, a legend names them; where that does not fit,
@@ -131,9 +130,7 @@ func TestTooManyLines(t *testing.T) {
 	for i := range 30 {
 		l.Series = append(l.Series, flat(fmt.Sprint("scheme-", i), 0.5, 1))
 	}
-	if strings.Count(svgOf(alone(l, ColumnWidth, 3)), ">scheme-") != 30 {
-		t.Error("not all of 30 lines are named")
-	}
+	expect.Equal(t, "lines that are named", strings.Count(svgOf(alone(l, ColumnWidth, 3)), ">scheme-"), 30)
 	expect.Error(t, expect.ErrorOf(Compose(alone(l, ColumnWidth, 1))), "labels of 30 lines do not fit")
 }
 

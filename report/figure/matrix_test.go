@@ -22,9 +22,8 @@ func TestMatrixColours(t *testing.T) {
 	// matplotlib 3.8: viridis at 0, 0.5 and 1 (of 256 steps) is #440154, #21918c, #fde725
 	for want, at := range map[color.NRGBA][2]int{rgb(0x440154): {100, 100},
 		rgb(0xfde725): {400, 100}, missingCell: {100, 400}, rgb(0x21918c): {400, 400}} {
-		if got := color.NRGBAModel.Convert(img.At(at[0], at[1])); got != want {
-			t.Errorf("pixel %v is %v, want %v", at, got, want)
-		}
+		expect.Equal[color.Color](t, fmt.Sprint("pixel ", at), color.NRGBAModel.Convert(img.At(at[0], at[1])),
+			want)
 	}
 }
 
@@ -53,9 +52,8 @@ func TestMatricesOfARowAreEven(t *testing.T) {
 		wide.Values[i] *= 1e4
 	}
 	narrow.Max, wide.Max = 0, 0
-	if s := imageSizes(t, Cell{Panel: narrow}, Cell{Panel: wide}); s[0] != s[1] {
-		t.Errorf("heat maps of one shape are %s and %s", s[0], s[1])
-	}
+	s := imageSizes(t, Cell{Panel: narrow}, Cell{Panel: wide})
+	expect.Equal(t, "heat maps of one shape", s[1], s[0])
 	own := imageSizes(t, Cell{Panel: narrow}, Cell{Panel: narrow})[0]
 	other := wide
 	other.RowLabels = append([]string{"first"}, wide.RowLabels[1:]...)
@@ -67,9 +65,7 @@ func TestMatricesOfARowAreEven(t *testing.T) {
 	if s := imageSizes(t, Cell{Panel: narrow}, Cell{Panel: wide, Weight: 0.9}); s[0] == s[1] {
 		t.Errorf("heat maps in cells of different widths are both %s", s[0])
 	}
-	if narrow.maxWidth != 0 || wide.maxWidth != 0 {
-		t.Error("the caller's panels were changed")
-	}
+	expect.Equal(t, "widths of the caller's panels", fmt.Sprint(narrow.maxWidth, wide.maxWidth), "0 0")
 }
 
 // A label that lies across edges is drawn as it would be without them.

@@ -92,14 +92,10 @@ func TestPageText(t *testing.T) {
 
 func TestLetters(t *testing.T) {
 	for k, want := range map[int]string{0: "A", 25: "Z", 26: "AA", 27: "AB", 52: "BA"} {
-		if got := Letter(k); got != want {
-			t.Errorf("panel %d is %s, want %s", k, got, want)
-		}
+		expect.Equal(t, fmt.Sprint("panel ", k), Letter(k), want)
 	}
 	svg := svgOf(alone(examplePuzzle, 2, 1.5))
-	if strings.Contains(svg, ">A<") {
-		t.Error("a panel alone has a letter")
-	}
+	expect.Equal(t, "a panel alone has a letter", strings.Contains(svg, ">A<"), false)
 }
 
 func TestPageErrors(t *testing.T) {

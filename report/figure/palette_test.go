@@ -5,6 +5,8 @@ import (
 	"image/color"
 	"math"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 func TestColoursFollowNames(t *testing.T) {
@@ -15,13 +17,9 @@ func TestColoursFollowNames(t *testing.T) {
 		"2d-fixed": {black, solid}, "rope": {vermillion, solid}, "learn-0.2": crowd["learn σ=0.2"],
 		"learn σ = 0.2": crowd["learn σ=0.2"],
 	} {
-		if got := crowd[label]; fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%s has style %v, want %v", label, got, want)
-		}
+		expect.Equal(t, label+" has style", fmt.Sprint(crowd[label]), fmt.Sprint(want))
 	}
-	if got := crowd["alibi"]; fmt.Sprint(got) != fmt.Sprint(alone) {
-		t.Errorf("alibi has style %v beside others and %v alone", got, alone)
-	}
+	expect.Equal(t, "style of alibi beside others and alone", fmt.Sprint(crowd["alibi"]), fmt.Sprint(alone))
 	for _, label := range []string{"learn", "learn σ=", "learn σ=x", "learn σ=0", "learn 0.2",
 		"relearn-0.2"} {
 		if s, ok := styleByName(label); ok {
@@ -42,9 +40,7 @@ func TestStylesAreDistinct(t *testing.T) {
 		}
 		seen[fmt.Sprint(s)] = label
 	}
-	if n := len(lineStyles(append(labels, "one too many", "two too many"))); n != len(labels)+2 {
-		t.Errorf("%d styles for %d labels", n, len(labels)+2)
-	}
+	expect.Equal(t, "styles", len(lineStyles(append(labels, "one too many", "two too many"))), len(labels)+2)
 }
 
 // learnGrid returns the colours of σ = 0.1 to 2.0.
@@ -68,9 +64,8 @@ func TestLearnRamp(t *testing.T) {
 		checkApart(t, 14, grid[pair[0]-1], grid[pair[1]-1])
 	}
 	for _, ends := range [][2]float64{{1e-9, 0.01}, {1e9, 3}} {
-		if learnColor(ends[0]) != learnColor(ends[1]) {
-			t.Errorf("σ = %g, outside the ramp, has not the colour of its end", ends[0])
-		}
+		expect.Equal(t, fmt.Sprintf("colour of σ = %g, outside the ramp", ends[0]), learnColor(ends[0]),
+			learnColor(ends[1]))
 	}
 }
 
@@ -127,22 +122,16 @@ func TestLearnedLinesAreToldApart(t *testing.T) {
 
 func TestReadable(t *testing.T) {
 	// WCAG: the largest contrast there is
-	if got := contrastWithWhite(black); math.Abs(got-21) > 1e-9 {
-		t.Errorf("contrast of black with white %v, want 21", got)
-	}
+	expect.Near(t, "contrast of black with white", contrastWithWhite(black), 21, 1e-9)
 	// WebAIM's contrast checker: 4.48:1
-	if got := contrastWithWhite(rgb(0x777777)); math.Abs(got-4.48) > 0.005 {
-		t.Errorf("contrast of #777777 with white %v, want 4.48", got)
-	}
+	expect.Near(t, "contrast of #777777 with white", contrastWithWhite(rgb(0x777777)), 4.48, 0.005)
 	for _, c := range append(append([]color.NRGBA{grey, rgb(0xffffff)}, rampColors()...),
 		categories...) {
 		if got := contrastWithWhite(readable(c)); got < 4.5 {
 			t.Errorf("text in %v darkened to %v has contrast %v", c, readable(c), got)
 		}
 	}
-	if readable(black) != black {
-		t.Error("black is changed")
-	}
+	expect.Equal(t, "black is changed", readable(black), black)
 }
 
 // Machado, Oliveira and Fernandes (2009), "A physiologically-based model for simulation of color

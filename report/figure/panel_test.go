@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"fmt"
 	"image/color"
 	"math"
 	"math/rand/v2"
@@ -10,6 +11,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"torchpe/internal/expect"
 )
 
 func TestNiceTicks(t *testing.T) {
@@ -27,9 +30,7 @@ func TestNiceTicks(t *testing.T) {
 		{0, 4e-6, 5, "0 1×10^−6 2×10^−6 3×10^−6 4×10^−6"},
 		{1e6, 1e6 + 4, 5, "1000000 1000001 1000002 1000003 1000004"},
 	} {
-		if got := labelsOf(niceTicks(c.lo, c.hi, 0, c.count)); got != c.want {
-			t.Errorf("%g to %g: %s, want %s", c.lo, c.hi, got, c.want)
-		}
+		expect.Equal(t, fmt.Sprintf("%g to %g", c.lo, c.hi), labelsOf(niceTicks(c.lo, c.hi, 0, c.count)), c.want)
 	}
 	for _, c := range []struct {
 		lo, hi float64
@@ -47,9 +48,7 @@ func TestNiceTicks(t *testing.T) {
 				got = append(got, tick.Label)
 			}
 		}
-		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("logarithmic, %g to %g: %s, want %s", c.lo, c.hi, s, c.want)
-		}
+		expect.Equal(t, fmt.Sprintf("logarithmic, %g to %g", c.lo, c.hi), strings.Join(got, " "), c.want)
 	}
 }
 
@@ -73,9 +72,7 @@ func TestWholeTicks(t *testing.T) {
 		l := Lines{LogX: c.log, Series: []LineSeries{series}}
 		x, _ := l.axes(l.art())
 		got := strings.Join(strings.Fields(labelsOf(x.ticks(7))), " ")
-		if got != c.want {
-			t.Errorf("ticks %s for x of %v, want %s", got, c.x, c.want)
-		}
+		expect.Equal(t, fmt.Sprint("ticks for x of ", c.x), got, c.want)
 	}
 }
 
@@ -142,10 +139,9 @@ func TestQuartiles(t *testing.T) {
 		{[]float64{6}, [3]float64{6, 6, 6}, 6, 6},
 	} {
 		got := quartiles(c.values)
-		if lo, hi := whiskers(c.values, got); got != c.want || lo != c.lo || hi != c.hi {
-			t.Errorf("%v: quartiles %v and whiskers %g to %g, want %v and %g to %g", c.values, got,
-				lo, hi, c.want, c.lo, c.hi)
-		}
+		lo, hi := whiskers(c.values, got)
+		expect.Equal(t, fmt.Sprintf("%v: quartiles", c.values), got, c.want)
+		expect.Equal(t, fmt.Sprintf("%v: whiskers", c.values), [2]float64{lo, hi}, [2]float64{c.lo, c.hi})
 	}
 }
 
@@ -153,9 +149,7 @@ func TestQuartiles(t *testing.T) {
 func noteOf(t *testing.T, p Panel, c draw.Canvas) string {
 	t.Helper()
 	note, err := p.draw(c)
-	if err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, err)
 	return note
 }
 
@@ -214,9 +208,8 @@ func TestPanelNotes(t *testing.T) {
 		{lines("", one, two), "Mean of n = 1 to 2 models."},
 		{lines("", missing), "Mean of n = 2 models; 1 of 6 values missing."},
 	} {
-		if got := noteOf(t, c.p, draw.NewCanvas(newMeasure(), 200, 100)); got != c.want {
-			t.Errorf("%T: note %q, want %q", c.p, got, c.want)
-		}
+		expect.Equal(t, fmt.Sprintf("%T: note", c.p), noteOf(t, c.p, draw.NewCanvas(newMeasure(), 200, 100)),
+			c.want)
 	}
 	for _, c := range []struct { // n stands at the labels where it differs, and only there
 		p     Panel
@@ -229,9 +222,7 @@ func TestPanelNotes(t *testing.T) {
 		{lines("", two), " (n=", 0},
 	} {
 		svg := svgOf(alone(c.p, ColumnWidth, 2))
-		if got := strings.Count(svg, c.n); got != c.shown {
-			t.Errorf("%T: %d labels with n, want %d", c.p, got, c.shown)
-		}
+		expect.Equal(t, fmt.Sprintf("%T: labels with n", c.p), strings.Count(svg, c.n), c.shown)
 	}
 }
 
@@ -268,10 +259,8 @@ func TestCategoryLabels(t *testing.T) {
 		m := newMeasure()
 		canvas := draw.NewCanvas(m, c.width, 20)
 		l.draw(canvas)
-		if err := m.take(vg.Rectangle{Min: vg.Point{X: -30, Y: -l.height},
-			Max: vg.Point{X: c.width, Y: 0}}); err != nil {
-			t.Errorf("%d labels like %q: %v", len(c.all), c.all[0].text, err)
-		}
+		expect.Equal(t, fmt.Sprintf("%d labels like %q", len(c.all), c.all[0].text),
+			m.take(vg.Rectangle{Min: vg.Point{X: -30, Y: -l.height}, Max: vg.Point{X: c.width, Y: 0}}), nil)
 	}
 }
 
@@ -281,13 +270,9 @@ func TestMapKeepsShape(t *testing.T) {
 	c := draw.NewCanvas(newMeasure(), 200, 100)
 	at := m.places(c)
 	scale := math.Hypot(float64(at[0].X-at[1].X), float64(at[0].Y-at[1].Y)) / 3
-	if d := math.Hypot(float64(at[1].X-at[2].X),
-		float64(at[1].Y-at[2].Y)); math.Abs(d/scale-5) > 1e-9 {
-		t.Errorf("the sides 3, 4, 5 of a triangle come out as 3 and %g", d/scale)
-	}
-	if at[2].Y <= at[0].Y {
-		t.Error("y does not point upwards")
-	}
+	expect.Near(t, "third side of a triangle of 3, 4 and",
+		math.Hypot(float64(at[1].X-at[2].X), float64(at[1].Y-at[2].Y))/scale, 5, 1e-9)
+	expect.Equal(t, "y does not point upwards", at[2].Y <= at[0].Y, false)
 	for _, p := range at {
 		if p.X < 0 || p.X > 200 || p.Y < 0 || p.Y > 100 {
 			t.Errorf("%v is outside the frame", p)
@@ -300,9 +285,7 @@ func TestGridEdges(t *testing.T) {
 	if len(edges) != 7 || edges[0] != [2]int{0, 1} || edges[1] != [2]int{0, 3} {
 		t.Errorf("edges %v of a grid of 2 x 3, want 7 from 0-1, 0-3 on", edges)
 	}
-	if n := len(GridEdges(-1, 3)) + len(GridEdges(1, 1)); n != 0 {
-		t.Errorf("%d edges in no grid", n)
-	}
+	expect.Equal(t, "edges in no grid", len(GridEdges(-1, 3))+len(GridEdges(1, 1)), 0)
 }
 
 func TestNetworkColor(t *testing.T) {

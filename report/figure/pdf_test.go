@@ -3,6 +3,7 @@ package figure
 import (
 	"bytes"
 	"compress/zlib"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -168,9 +169,8 @@ func TestImageOffOrigin(t *testing.T) {
 		c.DrawImage(vg.Rectangle{Max: vg.Point{X: 48, Y: 24}}, blocks(min))
 		return document(c)
 	}
-	if !bytes.Equal(draw(image.Point{}), draw(image.Pt(-7, 1000))) {
-		t.Error("an image whose bounds do not start at 0, 0 is drawn differently")
-	}
+	expect.Equal(t, "an image whose bounds do not start at 0, 0 is drawn differently",
+		!bytes.Equal(draw(image.Point{}), draw(image.Pt(-7, 1000))), false)
 }
 
 // Images of one size come in the order in which they were drawn, each where it belongs and nothing
@@ -215,9 +215,8 @@ func TestPenIsTransformed(t *testing.T) {
 	c.Pop()
 	page := drawnAt(t, document(c), "72")
 	for x, want := range map[int]color.Gray{55: {255}, 58: {0}, 61: {0}, 64: {255}} {
-		if got := color.GrayModel.Convert(page.At(x, 50)); got != want {
-			t.Errorf("pixel %d is %v, want %v: the pen at x = 60 is not 6 wide", x, got, want)
-		}
+		expect.Equal[color.Color](t, fmt.Sprintf("where the pen at x = 60 is 6 wide, pixel %d", x),
+			color.GrayModel.Convert(page.At(x, 50)), want)
 	}
 }
 
@@ -266,11 +265,7 @@ func TestEmptyMarks(t *testing.T) {
 	c.Pop()
 	pdf := document(c)
 	// fpdf's own preamble
-	if got := string(operators(t, pdf)); got != "0 J\n1 j\n0.57 w\n0.000 G\n0.000 g\n" {
-		t.Errorf("marks that draw nothing wrote %q", got)
-	}
-	if info := viewer.Poppler(t, pdf, "pdfinfo", viewer.PDF); !strings.Contains(info,
-		"200 x 100 pts") {
-		t.Errorf("page size is not 200 x 100 pt:\n%s", info)
-	}
+	expect.Equal(t, "marks that draw nothing wrote", string(operators(t, pdf)),
+		"0 J\n1 j\n0.57 w\n0.000 G\n0.000 g\n")
+	expect.Contains(t, viewer.Poppler(t, pdf, "pdfinfo", viewer.PDF), "200 x 100 pts")
 }

@@ -67,9 +67,7 @@ func TestFontsAreEmbedded(t *testing.T) {
 			vg.Point{X: 5, Y: vg.Length(10 + 15*i)}, "σ = 0.2")
 	}
 	out := viewer.Poppler(t, document(c), "pdffonts", viewer.PDF)
-	if got := len(fontRow.FindAllString(out, -1)); got != 4 {
-		t.Errorf("%d fonts are embedded CID TrueType with a Unicode map, want 4:\n%s", got, out)
-	}
+	expect.Equal(t, out+"\nembedded CID TrueType fonts with a Unicode map", len(fontRow.FindAllString(out, -1)), 4)
 	expect.Contains(t, out, "sans-regular ", "sans-italic ", "sans-bold ",
 		"sans-bolditalic ")
 }

@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"pgregory.net/rapid"
+
+	"torchpe/internal/expect"
 )
 
 // atlas returns names of the kind of Schaefer's parcels, three a network and hemisphere, with their
@@ -55,9 +57,8 @@ func TestShorten(t *testing.T) {
 		}
 	})
 	names, _, _ := atlas()
-	if short, _ := w.shorten(names, 62); short[0] != "LH_Vis_1" || short[20] != "LH_SalVe…erIns_3" {
-		t.Errorf("%q and %q", short[0], short[20])
-	}
+	short, _ := w.shorten(names, 62)
+	expect.Equal(t, "shortened", short[0]+" "+short[20], "LH_Vis_1 LH_SalVe…erIns_3")
 }
 
 // A map and a matrix of an atlas fit panels of any usual width, leave labels and legend a bounded
@@ -100,9 +101,7 @@ func TestLongLegends(t *testing.T) {
 		t.Errorf("the page's legend is %v high", high)
 	}
 	svg = svgOf(page)
-	if !strings.Contains(svg, ">name 0<") || !strings.Contains(svg, " more<") {
-		t.Error("the page's legend is not there")
-	}
+	expect.Contains(t, svg, ">name 0<", " more<") // the page's legend
 }
 
 // Tokens of a strip are counted from 0, with few enough numbers to read.
@@ -110,16 +109,12 @@ func TestStripCounts(t *testing.T) {
 	for n, want := range map[int]string{8: "0 1 2 3 4 5 6 7", 16: "0 2 4 6 8 10 12 14",
 		360: "0 50 100 150 200 250 300 350"} {
 		m := newMeasure()
-		if _, err := (Strip{Groups: make([]int, n)}).draw(draw.NewCanvas(m, 200, 40)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, expect.ErrorOf((Strip{Groups: make([]int, n)}).draw(draw.NewCanvas(m, 200, 40))))
 		var got []string
 		for _, text := range m.texts {
 			got = append(got, text.text)
 		}
-		if s := strings.Join(got, " "); s != want {
-			t.Errorf("%d tokens: %s, want %s", n, s, want)
-		}
+		expect.Equal(t, fmt.Sprintf("%d tokens", n), strings.Join(got, " "), want)
 	}
 }
 

@@ -1,8 +1,11 @@
 package figure
 
 import (
+	"fmt"
 	"math"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 func TestReduce(t *testing.T) {
@@ -30,9 +33,7 @@ func TestReduce(t *testing.T) {
 	}
 	for n, each := range map[int]int{1: 0, 2: 2, 3: 0} { // too few for an SD: the members are drawn
 		s := summarize(LineSeries{X: []float64{0}, Values: [][]float64{{0}, {2}, {1}}[:n]}, BandSD)
-		if len(s.each) != each {
-			t.Errorf("of %d members %d are drawn, want %d", n, len(s.each), each)
-		}
+		expect.Equal(t, fmt.Sprintf("of %d members are drawn", n), len(s.each), each)
 	}
 	if p := reduce(1, nil, BandSD); !math.IsNaN(p.mean) || !math.IsNaN(p.lo) || !math.IsNaN(p.hi) {
 		t.Errorf("without values: %v, want NaN throughout", p)
@@ -44,16 +45,12 @@ func TestStretches(t *testing.T) {
 		{nan, 0.1, 0.2, nan, 0.3, nan},
 		{nan, 0.1, nan, nan, 0.5, nan},
 	}}, BandMinMax)
-	if s.missing != 7 || s.total != 12 || s.members != 2 {
-		t.Errorf("%d of %d values missing with %d members, want 7 of 12 with 2", s.missing, s.total,
-			s.members)
-	}
+	expect.Equal(t, "missing, all values and members", [3]int{s.missing, s.total, s.members}, [3]int{7, 12, 2})
 	got := s.stretches()
 	if len(got) != 2 || len(got[0]) != 2 || len(got[1]) != 1 || got[0][0].x != 2 ||
 		got[1][0].x != 5 {
 		t.Errorf("stretches %v, want x = 2 to 3 and 5", got)
 	}
-	if last := s.last(); last.x != 5 || last.mean != 0.4 {
-		t.Errorf("last point %v, want x = 5 at 0.4", last)
-	}
+	last := s.last()
+	expect.Equal(t, "last point", [2]float64{last.x, last.mean}, [2]float64{5, 0.4})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"torchpe/data/series"
+	"torchpe/internal/expect"
 	"torchpe/report/cohort"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -75,7 +76,5 @@ func TestErrorSentences(t *testing.T) {
 			}
 		}
 	}
-	if got := (&Draft{}).ErrorSentences(nil, "test_mse/0.90", "test error"); got != "" {
-		t.Errorf("of no groups: %q", got)
-	}
+	expect.Equal(t, "of no groups", (&Draft{}).ErrorSentences(nil, "test_mse/0.90", "test error"), "")
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/document"
 	"torchpe/report/figure"
 	"torchpe/report/table"
@@ -69,9 +70,8 @@ func TestWidth(t *testing.T) {
 		if made.Figure == nil {
 			t.Fatalf("%s: %v", name, made.Undrawn)
 		}
-		if width, _ := made.Figure.Size(); math.Abs(width-72*c.width) > 1 {
-			t.Errorf("%s: %g points wide, want %g inches", name, width, c.width)
-		}
+		width, _ := made.Figure.Size()
+		expect.Near(t, name+": width in points", width, 72*c.width, 1)
 	}
 }
 
@@ -90,9 +90,7 @@ func TestManyNamesHaveARow(t *testing.T) {
 	for _, r := range d.Rows {
 		got = append(got, len(r.Cells))
 	}
-	if want := []int{2, 1, 2}; !slices.Equal(got, want) {
-		t.Errorf("panels %v, want %v", got, want)
-	}
+	expect.Equal(t, "panels", got, []int{2, 1, 2})
 }
 
 // Tokens of three groups, dealt at random, are in groups again, whatever their order was.

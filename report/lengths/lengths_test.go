@@ -72,15 +72,11 @@ func TestReport(t *testing.T) {
 	} {
 		m.write(t, filepath.Join(dir, "runs", name))
 	}
-	s, err := Read(dir)
-	if err != nil || s.Runs != 4 || s.Notes != nil {
-		t.Fatalf("%+v, %v", s, err)
-	}
+	s := expect.Must(Read(dir))
+	expect.Equal(t, fmt.Sprintf("runs and notes of %q", s.Notes), [2]int{s.Runs, len(s.Notes)}, [2]int{4, 0})
 	out := filepath.Join(dir, "report")
-	w, err := s.Write(out)
-	if err != nil || w.Figures != 1 || w.Tables != 3 {
-		t.Fatalf("%+v, %v", w, err)
-	}
+	w := expect.Must(s.Write(out))
+	expect.Equal(t, "figures and tables", [2]int{w.Figures, w.Tables}, [2]int{1, 3})
 	read := func(name string) (rows []string) {
 		file := expect.Must(os.Open(filepath.Join(out, name)))
 		defer file.Close()
@@ -133,23 +129,17 @@ func TestBest(t *testing.T) {
 	writeText(t, filepath.Join(dir, "runs", "text"), "aaaaaaaa")
 	s := expect.Must(Read(dir))
 	out := filepath.Join(dir, "report")
-	if _, err := s.Write(out); err != nil || !slices.Equal(s.Notes, []string{"1 model diverged: left out",
+	expect.NoError(t, expect.ErrorOf(s.Write(out)))
+	expect.Equal(t, "notes", s.Notes, []string{"1 model diverged: left out",
 		"these encodings differ in more than the encoding: lr 0.0003 (rope, lr 0.0003), " +
-			"lr 0.001 (alibi; rope, lr 0.001)"}) {
-		t.Fatalf("%v, notes %q", err, s.Notes)
-	}
-	if _, err := s.Write(filepath.Join(out, "best.csv")); err == nil {
-		t.Error("a file is taken as a folder")
-	}
-	if top := expect.Must(curves(&draft{Report: s}))[0].(figure.Lines).YMax; top != 1 {
-		t.Errorf("accuracies end at %g", top)
-	}
+			"lr 0.001 (alibi; rope, lr 0.001)"})
+	expect.Refused(t, "a file as a folder", expect.ErrorOf(s.Write(filepath.Join(out, "best.csv"))))
+	expect.Equal(t, "accuracies end at", expect.Must(curves(&draft{Report: s}))[0].(figure.Lines).YMax, 1)
 	panels := expect.Must(textCurves(&draft{Report: s}))
 	for i, want := range []float64{5, 1.6} {
 		line := panels[i].(figure.Lines).Series[0]
-		if got := fmt.Sprint(line.X, line.Values); got != fmt.Sprintf("[64] [[%v]]", want) {
-			t.Errorf("panel %d draws %s", i, got)
-		}
+		expect.Equal(t, fmt.Sprintf("panel %d draws", i), fmt.Sprint(line.X, line.Values),
+			fmt.Sprintf("[64] [[%v]]", want))
 	}
 	for name, wants := range map[string][]string{
 		"best.csv": {"encoding,even_pairs\nalibi,0.5\nrope,0.9\n"},
@@ -178,9 +168,7 @@ func TestTextsOfOneName(t *testing.T) {
 	for _, task := range s.texts {
 		got = append(got, fmt.Sprintf("%s: %d", task.name, len(task.groups[0].Models)))
 	}
-	if want := "[book.txt, data aaaaaaaa: 1 book.txt, data bbbbbbbb: 1]"; fmt.Sprint(got) != want {
-		t.Errorf("%v, want %s", got, want)
-	}
+	expect.Equal(t, "texts", fmt.Sprint(got), "[book.txt, data aaaaaaaa: 1 book.txt, data bbbbbbbb: 1]")
 }
 
 // Captions, titles and tables say of each model how it was trained, where that differs.
@@ -204,9 +192,7 @@ func TestLengthsOfTraining(t *testing.T) {
 	saveRun(t, filepath.Join(dir, "short"), c, runlog.Result{Members: []runlog.MemberResult{{PE: "alibi",
 		Status: runlog.StatusDone, Measures: runlog.Numbers{"validation": .5}}}}, "")
 	s := expect.Must(Read(dir))
-	if notes := strings.Join(s.Notes, "\n"); !strings.Contains(notes, "steps 7 (alibi)") {
-		t.Errorf("the notes do not say that alibi had few steps:\n%s", notes)
-	}
+	expect.Contains(t, strings.Join(s.Notes, "\n"), "steps 7 (alibi)")
 	out := t.TempDir()
 	expect.Must(s.Write(out))
 	for name, wants := range map[string][]string{
@@ -226,9 +212,7 @@ func TestSentence(t *testing.T) {
 	for measure, want := range map[string]string{"perplexity/N": "Best: a on book (2.000); none on x.",
 		"validation": "Best: b on book (5.000); none on x."} {
 		of := func(g cohort.Group) float64 { return values[g.Label] }
-		if got := sentence("Best", measure, tasks, of); got != want {
-			t.Errorf("%s: %q, want %q", measure, got, want)
-		}
+		expect.Equal(t, measure, sentence("Best", measure, tasks, of), want)
 	}
 }
 
@@ -247,8 +231,7 @@ func writeText(t *testing.T, dir, data string) {
 // contains checks that a file holds each text.
 func contains(t *testing.T, path string, wants []string) {
 	t.Helper()
-	text := expect.Must(os.ReadFile(path))
-	expect.Contains(t, string(text), wants...)
+	expect.Contains(t, string(expect.Must(os.ReadFile(path))), wants...)
 }
 
 // Encodings that share the best number are all named.
@@ -257,7 +240,5 @@ func TestTiesAreNamed(t *testing.T) {
 	of := map[string]float64{"a": .9001, "b": .9004, "c": .8}
 	tasks := []task{{"t", []cohort.Group{group("a"), group("b"), group("c")}}, {"u", []cohort.Group{group("c")}}}
 	got := sentence("Best", "validation", tasks, func(g cohort.Group) float64 { return of[g.Label] })
-	if want := "Best: a and b on t (0.900); c on u (0.800)."; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	expect.Equal(t, "sentence", got, "Best: a and b on t (0.900); c on u (0.800).")
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -102,9 +101,7 @@ func TestAverage(t *testing.T) {
 			if sd, ok := r["validation_sd"].(float64); ok {
 				text += " ± " + strings.TrimPrefix(fmt.Sprintf("%.3f", sd), "0")
 			}
-			if text != v.want[i] {
-				t.Errorf("%s: %s, want %s", name, text, v.want[i])
-			}
+			expect.Equal(t, name, text, v.want[i])
 			// The training accuracy of all is 1.
 			if sd, ok := r["train_sd"].(float64); ok != strings.Contains(text, "±") || sd != 0 {
 				t.Errorf("%s: SD %v of equal numbers", text, r["train_sd"])
@@ -143,9 +140,7 @@ func TestAverageOfFits(t *testing.T) {
 	}
 	synthetic.Write(t, dir, run, decay, diverged, early)
 	var got []string
-	if at := read(dir).Rows[6].Value("diverged_at").String(); at != "80" {
-		t.Errorf("seed 7 diverged at step %q, want 80", at)
-	}
+	expect.Equal(t, "seed 7 diverged at step", read(dir).Rows[6].Value("diverged_at").String(), "80")
 	for _, c := range read(dir).Average().Table().Columns {
 		if c.Heading == "seed" || c.Heading == "fitted at epoch" {
 			t.Errorf("a column of several models is headed %q", c.Heading)
@@ -156,11 +151,9 @@ func TestAverageOfFits(t *testing.T) {
 		got = append(got, fmt.Sprintf("n %v, decay %v, %v, fitted %v", r["n"], r["weight_decay"], r["status"],
 			r["fitted"]))
 	}
-	if want := []string{"n 4, decay 0, done, fitted 1 of 4 models", "n 2, decay 0.3, done, fitted 0 of 2 models",
-		"n 1, decay 0, diverged, fitted at epoch 12",
-		"n 3, decay 0.5, done, fitted 1 of 2 models"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	expect.Equal(t, "rows", got, []string{"n 4, decay 0, done, fitted 1 of 4 models",
+		"n 2, decay 0.3, done, fitted 0 of 2 models", "n 1, decay 0, diverged, fitted at epoch 12",
+		"n 3, decay 0.5, done, fitted 1 of 2 models"})
 }
 
 // Models that are not finished, or diverged, are averaged only where they came equally far. A note says which
@@ -184,21 +177,15 @@ func TestAverageOfUnlike(t *testing.T) {
 	for _, r := range l.Rows {
 		got = append(got, fmt.Sprint(r.Value("status"), " ", r.Value("n")))
 	}
-	if want := "done 3, diverged 2, diverged 1, stopped 1, stopped 1"; strings.Join(got, ", ") != want {
-		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
-	}
-	if want := "IID test of rope, seeds 1, 2 and 3: of 2 of 3 models"; !strings.Contains(l.Table().Note, want) {
-		t.Errorf("note %q, want %q", l.Table().Note, want)
-	}
+	expect.Equal(t, "rows", strings.Join(got, ", "), "done 3, diverged 2, diverged 1, stopped 1, stopped 1")
+	expect.Contains(t, l.Table().Note, "IID test of rope, seeds 1, 2 and 3: of 2 of 3 models")
 }
 
 // A mean is over models of one identity, and of those over the ones that took the measure alike.
 func TestAverageAsksCohort(t *testing.T) {
 	synthetic.EverySetting(t, func(key string, models []cohort.Model, isTold bool) {
 		l := expect.Must(listing.ListOf(models)).Average()
-		if len(l.Rows) != map[bool]int{true: 2, false: 1}[isTold] {
-			t.Errorf("%s: %d rows of two models", key, len(l.Rows))
-		}
+		expect.Equal(t, key+": rows of two models", len(l.Rows), map[bool]int{true: 2, false: 1}[isTold])
 	})
 	var models []cohort.Model
 	for i, puzzles := range []int{64, 128, 64} {
@@ -210,13 +197,9 @@ func TestAverageAsksCohort(t *testing.T) {
 	l := expect.Must(listing.ListOf(models))
 	average := l.Average()
 	for name, want := range map[string]string{"validation": "1", "tangent_alignment": "2"} {
-		if got := average.Rows[0].Value(name).String(); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		expect.Equal(t, name, average.Rows[0].Value(name).String(), want)
 	}
-	if got := l.Rows[1].Value("tangent_alignment").String(); got != "1" {
-		t.Errorf("the list has lost a number: %q", got)
-	}
+	expect.Equal(t, "the list has lost a number", l.Rows[1].Value("tangent_alignment").String(), "1")
 }
 
 // A run is as long as its steps or its epochs say: the other setting is none, not 0.
@@ -287,14 +270,10 @@ func TestManyLines(t *testing.T) {
 	out := t.TempDir()
 	expect.NoError(t, read(dir).Average().WritePage(out))
 	for _, name := range []string{"validation_1.pdf", "train_2.csv"} {
-		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, expect.ErrorOf(os.Stat(filepath.Join(out, name))))
 	}
-	text, err := os.ReadFile(filepath.Join(out, "validation_1.csv"))
-	if err != nil || !strings.Contains(string(text), "\n\"rope, heads 3\",1,100,") {
-		t.Errorf("%v\n%.200s", err, text)
-	}
+	expect.Contains(t, string(expect.Must(os.ReadFile(filepath.Join(out, "validation_1.csv")))),
+		"\n\"rope, heads 3\",1,100,")
 }
 
 // A mean has each seed of a configuration once; a rate of the PE's own, other data and imported
@@ -322,21 +301,15 @@ func TestAverageOfSeedsAlone(t *testing.T) {
 	for _, r := range l.Rows {
 		n = append(n, r.Value("n").String())
 	}
-	if strings.Join(n, " ") != "2 1 1 1" {
-		t.Errorf("%v models a row, want 2 1 1 1", n)
-	}
+	expect.Equal(t, "models a row", strings.Join(n, " "), "2 1 1 1")
 	csv := expect.Written(l.Table().CSV)
 	expect.Contains(t, csv, "pe_lr", "data_sha256", "weights",
 		"imported from PyTorch after 12 epochs", "aaaa", "bbbb")
-	if note := l.Table().Note; note != "counted once: 1 model with the settings, data and seed of another; "+
-		"for 1 of them the numbers differ (another build or device, or imported weights?); the first counts" {
-		t.Errorf("note %q", note)
-	}
+	expect.Equal(t, "note", l.Table().Note, "counted once: 1 model with the settings, data and seed of another; "+
+		"for 1 of them the numbers differ (another build or device, or imported weights?); the first counts")
 	out := t.TempDir()
 	expect.NoError(t, l.WritePage(out))
-	text, err := os.ReadFile(filepath.Join(out, "validation.csv"))
+	text := string(expect.Must(os.ReadFile(filepath.Join(out, "validation.csv"))))
 	// Of the first row's second model, the value of record 3 of 12 up to the last.
-	if err != nil || strings.Count(string(text), ",2.02") != 10 {
-		t.Errorf("%v\n%s", err, text)
-	}
+	expect.Equal(t, text+"\nnumbers like 2.02", strings.Count(text, ",2.02"), 10)
 }

@@ -2,7 +2,6 @@ package listing_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -83,9 +82,7 @@ func TestRead(t *testing.T) {
 	last := l.Rows[5]
 	for name, want := range map[string]string{"status": "stopped", "steps": "30",
 		"validation": "0.5", "iid": "", "sigma": "", "pe": "nope"} {
-		if got := last.Value(name).String(); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
-		}
+		expect.Equal(t, name, last.Value(name).String(), want)
 	}
 	running := half(t, filepath.Join(dir, "running"))
 	defer running.Close()
@@ -101,9 +98,7 @@ func TestRead(t *testing.T) {
 		"D/a/learn#5 D/a/learn#10 D/a/rope#5 D/a/wide#5 D/nmar#5", "D", dir); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if _, err := listing.Read(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
-		t.Error(err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(listing.Read(filepath.Join(dir, "none"))), os.ErrNotExist)
 }
 
 func TestColumns(t *testing.T) {
@@ -118,17 +113,14 @@ func TestColumns(t *testing.T) {
 		{"run=stopped", "run task pe seed status steps validation"},
 	} {
 		s := expect.Must(l.Select(listing.Query{Where: []string{v.where}}))
-		if columns, _ := rows(t, s); strings.Join(columns, " ") != v.want {
-			t.Errorf("%s: %s, want %s", v.where, strings.Join(columns, " "), v.want)
-		}
+		columns, _ := rows(t, s)
+		expect.Equal(t, v.where, strings.Join(columns, " "), v.want)
 	}
 	s := expect.Must(l.Select(listing.Query{Columns: []string{"run", "mask_level", "pe-placement", "label",
 		"run", "seconds", "test_mse_0.50"}}))
 	columns, got := rows(t, s)
-	if want := "run masked_mask_level pe_options_pe_placement label seconds " +
-		"test_mse_50"; strings.Join(columns, " ") != want {
-		t.Errorf("%v, want %s", columns, want)
-	}
+	expect.Equal(t, "columns", strings.Join(columns, " "),
+		"run masked_mask_level pe_options_pe_placement label seconds test_mse_50")
 	if got[4]["masked_mask_level"] != .75 || got[0]["masked_mask_level"] != nil ||
 		got[0]["pe_options_pe_placement"] != "block" || got[3]["label"] != "learn-1.0" {
 		t.Errorf("%v", got)
@@ -166,18 +158,12 @@ func TestSelect(t *testing.T) {
 		if where != "" {
 			q.Where = []string{where}
 		}
-		s, err := l.Select(q)
-		if err != nil || names(s) != strings.Join(want, " ") {
-			t.Errorf("%s: %s, %v, want %s", where, names(s), err, want)
-		}
+		expect.Equal(t, where, names(expect.Must(l.Select(q))), strings.Join(want, " "))
 	}
 	s, err := l.Select(listing.Query{Where: []string{"pe=learn", "seed=5"}, Sort: "-sigma", Unfinished: false})
-	if err != nil || names(s) != strings.Join([]string{wide, nmar, a}, " ") {
-		t.Errorf("two filters: %s, %v", names(s), err)
-	}
-	if s, err = l.Select(listing.Query{Unfinished: true}); err != nil || names(s) != half {
-		t.Errorf("unfinished: %s, %v", names(s), err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "two filters", names(s), strings.Join([]string{wide, nmar, a}, " "))
+	expect.Equal(t, "unfinished", names(expect.Must(l.Select(listing.Query{Unfinished: true}))), half)
 	for by, want := range map[string][]string{
 		"sigma,-seed":   {b, a, nmar, wide, half, rope}, // those without sigma come last
 		"-sigma,seed":   {wide, nmar, a, b, rope, half},
@@ -189,9 +175,8 @@ func TestSelect(t *testing.T) {
 			t.Errorf("sorted by %s: %s, %v, want %s", by, names(s), err, want)
 		}
 	}
-	if names(l) != strings.Join([]string{a, b, rope, wide, nmar, half}, " ") {
-		t.Error("a query changed the list")
-	}
+	expect.Equal(t, "a query changed the list", names(l),
+		strings.Join([]string{a, b, rope, wide, nmar, half}, " "))
 }
 
 func TestSelectRefuses(t *testing.T) {

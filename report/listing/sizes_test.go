@@ -1,6 +1,7 @@
 package listing_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,8 +41,6 @@ func TestSizes(t *testing.T) {
 		if err != nil || len(s.Rows) != 1 {
 			t.Fatalf("%s: %v", v.where, err)
 		}
-		if got := s.Rows[0].Value(v.name).String(); got != v.want {
-			t.Errorf("%s: %s is %q, want %q", v.where, v.name, got, v.want)
-		}
+		expect.Equal(t, fmt.Sprintf("%s: %s", v.where, v.name), s.Rows[0].Value(v.name).String(), v.want)
 	}
 }

@@ -71,9 +71,7 @@ func TestReport(t *testing.T) {
 			}
 		}
 	})
-	if w.Figures != 6 || w.Tables != 2 {
-		t.Errorf("%d figures and %d tables", w.Figures, w.Tables)
-	}
+	expect.Equal(t, "figures and tables", [2]int{w.Figures, w.Tables}, [2]int{6, 2})
 	table := rows(dir, "table_errors.csv")
 	at := slices.Index(table[0], "test_mse_50")
 	if got := table[1]; got[0] != "learn-0.1" || got[1] != "2" || got[at] != "0.5" ||
@@ -81,9 +79,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("errors %q of %q", got, table[0])
 	}
 	for i, want := range []string{"1200", "700", "1200"} {
-		if got := table[i+1][slices.Index(table[0], "steps")]; got != want {
-			t.Errorf("%s has %s steps, want %s", table[i+1][0], got, want)
-		}
+		expect.Equal(t, "steps of "+table[i+1][0], table[i+1][slices.Index(table[0], "steps")], want)
 	}
 	course := rows(dir, "errors.csv")
 	if got, want := fmt.Sprint(course[0], course[2]), "[pe seed step train_mse test_mse] "+
@@ -102,9 +98,8 @@ func TestReport(t *testing.T) {
 		!strings.HasPrefix(subjects[2][1], "0.2") {
 		t.Errorf("subjects %q", subjects)
 	}
-	explorer := read(dir, "explorer.html")
-	expect.Contains(t, explorer, `"label":"learn-0.1"`, `"label":"learn-2.0"`, `"name":"`+synthetic.TokenNames[5],
-		`"name":"right"`, `"label":"attention, block 0`)
+	expect.Contains(t, read(dir, "explorer.html"), `"label":"learn-0.1"`, `"label":"learn-2.0"`,
+		`"name":"`+synthetic.TokenNames[5], `"name":"right"`, `"label":"attention, block 0`)
 	for i, row := range rows(dir, "maps.csv")[1:] {
 		k := i % len(synthetic.TokenNames)
 		if row[1] != synthetic.TokenNames[k] || row[2] != []string{"left", "right"}[k/4] {
@@ -163,13 +158,9 @@ func TestSettingsAreApart(t *testing.T) {
 		t.Error("the tests against smooth tables are not said")
 	}
 	for i, row := range rows(dir, "scores.csv") {
-		if want := []string{"data", "0.125"}[min(i, 1)]; row[2] != want {
-			t.Errorf("row %q, want %q in column 2", row, want)
-		}
+		expect.Equal(t, fmt.Sprintf("column 2 of row %q", row), row[2], []string{"data", "0.125"}[min(i, 1)])
 	}
-	if n := strings.Count(read(dir, "maps.svg"), ">As given<"); n != 1 {
-		t.Errorf("the given places are drawn %d times, want once", n)
-	}
+	expect.Equal(t, "times that the given places are drawn", strings.Count(read(dir, "maps.svg"), ">As given<"), 1)
 }
 
 // Rows of a grid count downwards, coordinates upwards.
@@ -185,9 +176,8 @@ func TestGivenPlaces(t *testing.T) {
 		synthetic.Write(t, dir, run)
 		r := expect.Must(Read(dir))
 		expect.NoError(t, r.readLearned())
-		if got := r.learned[0].givenMap().(figure.Map).XY[7]; got != [2]float64{1, want} {
-			t.Errorf("%s: the last token is at %v", places, got)
-		}
+		expect.Equal(t, fmt.Sprintf("%s: the last token is at", places),
+			r.learned[0].givenMap().(figure.Map).XY[7], [2]float64{1, want})
 	}
 }
 
@@ -229,12 +219,8 @@ func TestLongNamesAndOnePalette(t *testing.T) {
 	}
 	synthetic.ModuleNames = []string{"Visual1", "Default"}
 	dir, w := made(t, nil)
-	if w.Figures != 6 {
-		t.Errorf("%d figures: %q", w.Figures, w.Notes)
-	}
-	if got := rows(dir, "maps.csv")[1][1]; got != synthetic.TokenNames[0] {
-		t.Errorf("maps.csv has %q", got)
-	}
+	expect.Equal(t, fmt.Sprintf("%q: figures", w.Notes), w.Figures, 6)
+	expect.Equal(t, "maps.csv has", rows(dir, "maps.csv")[1][1], synthetic.TokenNames[0])
 	visual := figure.GroupColors([]string{"Visual1"})[0]
 	color := fmt.Sprintf("fill:#%02X%02X%02X", visual.R, visual.G, visual.B)
 	for _, name := range []string{"maps.svg", "similarity.svg", "attention.svg"} {
@@ -244,9 +230,8 @@ func TestLongNamesAndOnePalette(t *testing.T) {
 			t.Errorf("%s has a whole name", name)
 		}
 	}
-	if page := read(dir, "index.html"); strings.Count(page, "Long names are shortened in the figure") != 3 {
-		t.Error("the captions do not say that names are shortened")
-	}
+	expect.Equal(t, "captions that say that names are shortened",
+		strings.Count(read(dir, "index.html"), "Long names are shortened in the figure"), 3)
 }
 
 // Names of tokens and modules may hold any text that readers let through: each file is whole, and figures
@@ -258,12 +243,8 @@ func TestNamesOfAnyText(t *testing.T) {
 		"<script>&amp;]]>", strings.Repeat("L", 100), "=1+1|`*_{}\\"}
 	synthetic.ModuleNames = []string{"m\x01<b>\ufffe", "n\x1b|`"}
 	dir, w := made(t, nil)
-	if w.Figures != 6 {
-		t.Errorf("%d figures: %q", w.Figures, w.Notes)
-	}
-	if got := rows(dir, "maps.csv")[1][1]; got != `a\x01\x1b[31m` {
-		t.Errorf("maps.csv has %q", got)
-	}
+	expect.Equal(t, fmt.Sprintf("%q: figures", w.Notes), w.Figures, 6)
+	expect.Equal(t, "maps.csv has", rows(dir, "maps.csv")[1][1], `a\x01\x1b[31m`)
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(files) < 20 {
 		t.Fatal(files, err)
@@ -312,9 +293,8 @@ func TestMapsOverTraining(t *testing.T) {
 		if err != nil || len(frames) == 0 {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprint(len(frames), frames[0].Step, frames[len(frames)-1].Step); got != want {
-			t.Errorf("of %d records: frames, first and last step are %s, want %s", records, got, want)
-		}
+		expect.Equal(t, fmt.Sprintf("of %d records: frames, first and last step are", records),
+			fmt.Sprint(len(frames), frames[0].Step, frames[len(frames)-1].Step), want)
 	}
 }
 
@@ -348,9 +328,7 @@ func TestClusteredTokens(t *testing.T) {
 		labels := d.Rows[0].Cells[0].Panel.(figure.Matrix).RowLabels
 		slices.Sort(labels[:4])
 		slices.Sort(labels[4:])
-		if want := slices.Concat(even, odd); !slices.Equal(labels, want) {
-			t.Errorf("%s has the order %q, want %q", what, labels, want)
-		}
+		expect.Equal(t, fmt.Sprintf("%s has the order", what), labels, slices.Concat(even, odd))
 		expect.Contains(t, d.Caption, "else by clusters of the first encoding's positions")
 	}
 }
@@ -363,13 +341,10 @@ func TestMatrices(t *testing.T) {
 		t.Errorf("without modules: %+v", m)
 	}
 	x.Labels = []int{0, 1}
-	if m := matrix(x, make([]float64, 4)); fmt.Sprint(m.GroupNames, m.Groups) != "[m n] [1 0]" {
-		t.Errorf("with modules: %+v", m)
-	}
+	m := matrix(x, make([]float64, 4))
+	expect.Equal(t, "with modules", fmt.Sprint(m.GroupNames, m.Groups), "[m n] [1 0]")
 	for most, values := range map[float64][]float64{1: {5, 0, 0, 5}, 0.5: {5, -0.5, 0.25, 5}} {
-		if got := mostOf(item.OffDiagonal([]figure.Matrix{{Columns: 2, Values: values}})); got != most {
-			t.Errorf("limit %g, want %g", got, most)
-		}
+		expect.Equal(t, "limit", mostOf(item.OffDiagonal([]figure.Matrix{{Columns: 2, Values: values}})), most)
 	}
 }
 
@@ -380,9 +355,8 @@ func TestNoPaths(t *testing.T) {
 	d := s.first().Result.Data
 	d.ModulesFrom = "by name: /home/a b/mod.csv has the names of sch/sub-01_x.tsv"
 	d.Notes = []string{"and/or 3/4", "C:/x/y.csv: 2", "\"/tmp/it.npy\" and ./a/b.tsv"}
-	got := strings.Join(s.data(), "\n")
-	expect.Contains(t, got, "mod.csv has the names of sub-01_x.tsv.", "and/or 3/4", "\ny.csv: 2",
-		"\"it.npy\" and b.tsv")
+	expect.Contains(t, strings.Join(s.data(), "\n"), "mod.csv has the names of sub-01_x.tsv.", "and/or 3/4",
+		"\ny.csv: 2", "\"it.npy\" and b.tsv")
 	d.Subjects = 1 // a table of one's own: nobody asks for errors by subject
 	if draftOf(s, "subjects"); strings.Contains(strings.Join(s.Notes, "\n"), "subject") {
 		t.Errorf("%q", s.Notes)
@@ -413,13 +387,9 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 	for _, row := range rows(out, "table_errors.csv")[1:3] {
 		got = append(got, strings.Join(row[:3], " | "))
 	}
-	if want := "learn-0.1, pe_lr 0.3 | 2 | 1200; learn-0.1, pe_lr shared | 2 | 400 to 1200"; strings.Join(got,
-		"; ") != want {
-		t.Errorf("%q, want %q", strings.Join(got, "; "), want)
-	}
-	if text := read(out, "index.html"); !strings.Contains(text, cohort.StoppedNote) {
-		t.Errorf("the page does not say %q", cohort.StoppedNote)
-	}
+	expect.Equal(t, "rows", strings.Join(got, "; "),
+		"learn-0.1, pe_lr 0.3 | 2 | 1200; learn-0.1, pe_lr shared | 2 | 400 to 1200")
+	expect.Contains(t, read(out, "index.html"), cohort.StoppedNote)
 }
 
 // Of models that were trained with several shares of tokens masked, the test nearest to that of most is shown,

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -94,9 +95,7 @@ func TestInBrowser(t *testing.T) {
 			t.Errorf("the page is %d wide in a window of %d: only tables may scroll", got.Width,
 				got.Window)
 		}
-		if want := width > 960; got.Open != want {
-			t.Errorf("at %d: contents open: %v, want %v", width, got.Open, want)
-		}
+		expect.Equal(t, fmt.Sprintf("at %d: contents open", width), got.Open, width > 960)
 	}
 }
 
@@ -169,9 +168,7 @@ func TestHostileInBrowser(t *testing.T) {
 		"title": got.Title, "h1": got.H1, "h2": got.H2, "caption": got.Caption,
 		"cell": got.Cell, "alt": got.Alt, "command": got.Command, "entry": got.Entry,
 	} {
-		if text != hostile {
-			t.Errorf("%s reads %q", place, text)
-		}
+		expect.Equal(t, fmt.Sprintf("%s reads", place), text, hostile)
 	}
 	if want := `a "b" <c> #1?x=%20&y 'σ'.pdf`; got.Href != want || got.Figures != 2 {
 		t.Errorf("the link leads to %q, want %q; %d figures", got.Href, want, got.Figures)
@@ -210,14 +207,10 @@ func TestCopy(t *testing.T) {
 		const Command = document.querySelector("code").textContent;
 		return {Command, Selected: getSelection().toString(), Pressed: pressed};`, &got)
 	for _, name := range []string{"granted", "refused", "absent"} {
-		if want := [2]string{got.Command, "Copied"}; got.Pressed[name] != want {
-			t.Errorf("clipboard %s: copied text and label %q, want %q", name, got.Pressed[name],
-				want)
-		}
+		expect.Equal(t, fmt.Sprintf("clipboard %s: copied text and label", name), got.Pressed[name],
+			[2]string{got.Command, "Copied"})
 	}
-	if label := got.Pressed["impossible"][1]; label != "Select and copy" {
-		t.Errorf("where nothing copies the button says %q", label)
-	}
+	expect.Equal(t, "where nothing copies the button says", got.Pressed["impossible"][1], "Select and copy")
 	if got.Selected != got.Command || got.Command == "" {
 		t.Errorf("where nothing copies %q is selected, want %q", got.Selected, got.Command)
 	}

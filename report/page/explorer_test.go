@@ -50,10 +50,7 @@ func ring(n, models int) Explorer {
 func choose(t *testing.T, p Explorer, width int, script string, result any) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "explorer.html")
-	left, err := p.Save(file)
-	if err != nil || left != "" {
-		t.Fatalf("%v, left out: %s", err, left)
-	}
+	expect.Equal(t, "left out", expect.Must(p.Save(file)), "")
 	for _, problem := range (viewer.Browser{Width: width}).Evaluate(t, file, script, result) {
 		t.Error("the page logs", problem)
 	}
@@ -105,17 +102,11 @@ func TestExplorerInBrowser(t *testing.T) {
 		"attended":  {got.Attended[0], hostileName},
 		"questions": {fmt.Sprint(got.Requests, got.Images), "0 0"},
 	} {
-		if pair[0] != pair[1] {
-			t.Errorf("%s: %q, want %q", what, pair[0], pair[1])
-		}
+		expect.Equal(t, what, pair[0], pair[1])
 	}
 	// The chosen dot, the one that it attends to, and the rest.
-	if got.Fills != 3 || got.Rings != 10 {
-		t.Errorf("%d colours, %d ringed", got.Fills, got.Rings)
-	}
-	if want := math.Cos(math.Pi / 6); math.Abs(got.Value-want) > 2.0/255+0.005 {
-		t.Errorf("nearest at %g, want %g", got.Value, want)
-	}
+	expect.Equal(t, "colours, and dots with rings", [2]int{got.Fills, got.Rings}, [2]int{3, 10})
+	expect.Near(t, "nearest at", got.Value, math.Cos(math.Pi/6), 2.0/255+0.005)
 }
 
 // Maps over training are turned towards each other, and the slider moves the tokens from one to the
@@ -173,15 +164,12 @@ func TestTraining(t *testing.T) {
 func TestSize(t *testing.T) {
 	p := ring(360, 5)
 	file := filepath.Join(t.TempDir(), "explorer.html")
-	left, err := p.Save(file)
-	if err != nil || left != "" {
-		t.Fatalf("%v, left out: %s", err, left)
-	}
+	expect.Equal(t, "left out", expect.Must(p.Save(file)), "")
 	if info, err := os.Stat(file); err != nil || info.Size() > maxExplorerSize {
 		t.Errorf("%v bytes, %v", info.Size(), err)
 	}
 	p.Models = append(p.Models, p.Models...)
-	left, err = p.Save(file)
+	left, err := p.Save(file)
 	if err != nil || !strings.HasPrefix(left, "21 of 50 matrices") {
 		t.Errorf("%v, left out: %q", err, left)
 	}

@@ -118,9 +118,7 @@ func TestFigureIsInline(t *testing.T) {
 	// 72 pt by 36 pt are 96 by 48 pixels, shown 1.3 times as large
 	want := `src="data:image/svg+xml;base64,` + base64.StdEncoding.EncodeToString([]byte(square)) +
 		`"`
-	if !strings.Contains(page, want) || !strings.Contains(page, `width="125" height="62"`) {
-		t.Errorf("no %s with its size in the page", want)
-	}
+	expect.Contains(t, page, want, `width="125" height="62"`)
 }
 
 // A link leads to a file beside the page, whatever the name of the file.
@@ -136,9 +134,7 @@ func TestLinks(t *testing.T) {
 		`\\host\x.pdf`:          "%5C%5Chost%5Cx.pdf",
 		"java\nscript":          "java%0Ascript",
 	} {
-		if got := href(path); got != want {
-			t.Errorf("the URL of %q is %q, want %q", path, got, want)
-		}
+		expect.Equal(t, fmt.Sprintf("the URL of %q", path), href(path), want)
 	}
 }
 
@@ -150,9 +146,7 @@ func TestFaults(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		expect.Error(t, (Page{Sections: sections}).write(&b), want)
-		if b.Len() != 0 {
-			t.Errorf("%s: wrote %d bytes before the error", want, b.Len())
-		}
+		expect.Equal(t, fmt.Sprintf("%s: bytes written before the error", want), b.Len(), 0)
 	}
 }
 
@@ -163,16 +157,12 @@ type fullDisk struct{}
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestFullDisk(t *testing.T) {
-	if err := samplePage(t).write(fullDisk{}); !errors.Is(err, errFull) {
-		t.Errorf("error %v, want %v", err, errFull)
-	}
+	expect.ErrorIs(t, samplePage(t).write(fullDisk{}), errFull)
 }
 
 func TestSave(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "index.html")
 	expect.NoError(t, hostilePage().Save(file))
 	got, _ := os.ReadFile(file)
-	if !bytes.Equal(got, rendered(hostilePage())) {
-		t.Error("Save and Write differ")
-	}
+	expect.Equal(t, "Save and Write differ", !bytes.Equal(got, rendered(hostilePage())), false)
 }

@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/combin"
+
+	"torchpe/internal/expect"
 )
 
 // The numbers of a report are computed here a second time, by textbook formulas and by other routes than
@@ -264,9 +266,7 @@ func TestArithmetic(t *testing.T) {
 		"t 14":   {quantile95(14), 2.1447866879169273},
 		"t 2.5":  {quantile95(2.5), 3.5746548420118773},
 	} {
-		if math.Abs(c[0]-c[1]) > 1e-7 {
-			t.Errorf("%s is %v, want %v", name, c[0], c[1])
-		}
+		expect.Near(t, name, c[0], c[1], 1e-7)
 	}
 	// scipy.stats.spearmanr([1, 2, 3, 4, 5], [2, 1, 4, 4, 5]), and the share of all orders as far from 0.
 	rho, p := rankCorrelation([]float64{1, 2, 3, 4, 5}, []float64{2, 1, 4, 4, 5})

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -30,9 +31,7 @@ func TestConditions(t *testing.T) {
 			"validation/3-vector": .7}
 		runlog.SetFamily(m.Result.Measures, "validation_lines", c.lines)
 		m.Run.Config.LSTTrain = c.files
-		if got := item.Value(*m, "validation/3-vector"); got != c.want {
-			t.Errorf("%v: 3-vector %v, want %v", c.lines, got, c.want)
-		}
+		expect.Equal(t, fmt.Sprintf("%v: 3-vector", c.lines), item.Value(*m, "validation/3-vector"), c.want)
 		d := draftOf(t, s, "conditions")
 		if strings.Contains(d.Caption, "by the puzzles' labels") != c.earlier || len(d.Tables) != 1 {
 			t.Errorf("%v, files %v: %s", c.lines, c.files, d.Caption)

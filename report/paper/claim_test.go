@@ -151,9 +151,8 @@ func TestComparison(t *testing.T) {
 		}
 		turned := map[string]string{reproduced: notReproduced, notReproduced: notReproduced,
 			inconclusive: reproduced}
-		if got := claimNoDifference(f).verdict; got != turned[want.verdict] {
-			t.Errorf("%s: that they are alike is %s", name, got)
-		}
+		expect.Equal(t, fmt.Sprintf("%s: that they are alike", name), claimNoDifference(f).verdict,
+			turned[want.verdict])
 		for side, all := range map[string][]cohort.Group{"high": {unfit(high, 1), low},
 			"low": {high, unfit(low, 2)}} {
 			f := (&Study{}).compare(c, all)
@@ -192,14 +191,10 @@ func TestComparisonOfNothing(t *testing.T) {
 	}
 	// Differences .4, .2 and .1: mean .2333, SD .152753, t(.975, 2) = 4.302653.
 	f := (&Study{}).compare(c, []cohort.Group{a, made("b", nil, .5, .6, .6)})
-	if f.test != "difference .233, 95 % −.146 to .613" {
-		t.Errorf("three pairs: %+v", f)
-	}
+	expect.Equal(t, "test of three pairs", f.test, "difference .233, 95 % −.146 to .613")
 	f = (&Study{}).compare(c, []cohort.Group{made("a", nil, .9), made("b", nil, .5)})
-	if f.here != "a: validation .900 (training 1.000, IID .900); "+
-		"b: validation .500 (training 1.000, IID .900)" {
-		t.Errorf("one model has an SD: %+v", f)
-	}
+	expect.Equal(t, "one model has an SD", f.here,
+		"a: validation .900 (training 1.000, IID .900); b: validation .500 (training 1.000, IID .900)")
 }
 
 // A correlation is reproduced where it has the claimed sign and p < .05, and not reproduced where
@@ -225,13 +220,11 @@ func TestCorrelates(t *testing.T) {
 				t.Errorf("%s, sign %g: %+v, want %q, %s", name, sign, f, want, verdicts[k])
 			}
 			bad := append(slices.Clone(all[1:]), unfit(all[0], 0))
-			if f := (&Study{}).correlate(trend{sign, "groups", "validation", "iid"}, bad); f.verdict != inconclusive {
-				t.Errorf("%s, one not fitted: %+v", name, f)
-			}
+			expect.Equal(t, fmt.Sprintf("%s, one not fitted", name),
+				(&Study{}).correlate(trend{sign, "groups", "validation", "iid"}, bad).verdict, inconclusive)
 		}
-		if f := (&Study{}).correlate(trend{1, "groups", "validation", "iid"}, all[:2]); f != absent {
-			t.Errorf("two groups correlate: %+v", f)
-		}
+		expect.Equal(t, "two groups correlate",
+			(&Study{}).correlate(trend{1, "groups", "validation", "iid"}, all[:2]), absent)
 	}
 }
 
@@ -251,9 +244,7 @@ func TestUnlikeGroups(t *testing.T) {
 		t.Errorf("of other rates: %+v", f)
 	}
 	c.isOfKinds = true
-	if f := (&Study{}).compare(c, []cohort.Group{high, low}); f.verdict != reproduced {
-		t.Errorf("of two kinds: %+v", f)
-	}
+	expect.Equal(t, "of two kinds", (&Study{}).compare(c, []cohort.Group{high, low}).verdict, reproduced)
 	all := []cohort.Group{made("learn-0.2", nil, .9, .9), made("learn-0.4", nil, .8, .8), made("learn-0.6", nil, .7),
 		made("learn-0.6", nil, .7, .7), made("learn-0.8", nil, .6, .6), made("learn-1", nil, .5, .5)}
 	falling := trend{-1, perSigma, "sigma", "validation"}
@@ -261,9 +252,7 @@ func TestUnlikeGroups(t *testing.T) {
 		t.Errorf("five levels: %+v", f)
 	}
 	with(all[0], .1)
-	if f := (&Study{}).correlate(falling, all); f.verdict != inconclusive {
-		t.Errorf("of other rates: %+v", f)
-	}
+	expect.Equal(t, "of other rates", (&Study{}).correlate(falling, all).verdict, inconclusive)
 }
 
 // A number is reproduced where it lies in the interval of five models or more.
@@ -286,9 +275,7 @@ func TestNumber(t *testing.T) {
 	}
 	for name, g := range map[string][]cohort.Group{"no group": nil,
 		"no number": {made("a", nil, math.NaN())}} {
-		if f := (&Study{}).meanAgainst(g, 0, "validation", "x"); f != absent {
-			t.Errorf("%s: %+v", name, f)
-		}
+		expect.Equal(t, name, (&Study{}).meanAgainst(g, 0, "validation", "x"), absent)
 	}
 }
 
@@ -322,9 +309,7 @@ func TestBest(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, f, c)
 		}
 	}
-	if f := (&Study{}).ranksFirst(nil, "validation", false, "x"); f != absent {
-		t.Errorf("of nothing: %+v", f)
-	}
+	expect.Equal(t, "of nothing", (&Study{}).ranksFirst(nil, "validation", false, "x"), absent)
 	// Differences of .06, −.02 and .02: their interval, .02 ± 4.302653 * .04 / sqrt 3, holds 0.
 	near := []cohort.Group{made("x", nil, .7, .6, .65), made("y", []uint64{1, 0, 2}, .62, .64, .63)}
 	f := (&Study{}).ranksFirst(near, "validation", false, "x")
@@ -363,17 +348,11 @@ func TestConverged(t *testing.T) {
 		"no rope": {append(slices.Delete(slices.Clone(rest), 4, 5), nope, cnope),
 			inconclusive},
 	} {
-		if f := (&Study{}).converged(c.all); f.verdict != c.verdict {
-			t.Errorf("%s: %+v", name, f)
-		}
+		expect.Equal(t, name, (&Study{}).converged(c.all).verdict, c.verdict)
 	}
 	f := (&Study{}).converged([]cohort.Group{all[0], cnope})
-	if f.here != "fitted: 2d-fixed 2 of 2 (training 1.000), c-nope 1 of 2 (training .750)" {
-		t.Errorf("%+v", f)
-	}
-	if f := (&Study{}).converged(nil); f != absent {
-		t.Errorf("of nothing: %+v", f)
-	}
+	expect.Equal(t, "fitted", f.here, "fitted: 2d-fixed 2 of 2 (training 1.000), c-nope 1 of 2 (training .750)")
+	expect.Equal(t, "of nothing", (&Study{}).converged(nil), absent)
 }
 
 // The cosine of the fixed tables is the paper's at the paper's width alone; that of a learned table
@@ -398,9 +377,7 @@ func TestCosines(t *testing.T) {
 			t.Errorf("%+v: %+v", c, f)
 		}
 	}
-	if f := (&Study{}).fixedCosine([]cohort.Group{made("1d-fixed", nil, .9)}); f != absent {
-		t.Errorf("not measured: %+v", f)
-	}
+	expect.Equal(t, "not measured", (&Study{}).fixedCosine([]cohort.Group{made("1d-fixed", nil, .9)}), absent)
 	g := made("learn-0.2", nil, 1, 1, 1, 1, 1, 1)
 	for i, v := range []float64{-.0142, -.0013, .0041, .0255, .0283,
 		-.035} { // as "about 0" of the fixtures

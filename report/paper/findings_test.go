@@ -93,7 +93,6 @@ func TestOpeningSentence(t *testing.T) {
 			".302 ± .002 (learn-0.1, n = 6) to .901 ± .002 (relative, n = 6). The two differ: difference .600, " +
 			".595 to .605 (95 % for all 15 pairs of encodings at once)."}},
 	} {
-		lead := draftOf(t, c.s, c.id).Lead
-		expect.Contains(t, lead, c.want...)
+		expect.Contains(t, draftOf(t, c.s, c.id).Lead, c.want...)
 	}
 }

@@ -46,9 +46,7 @@ func TestFitNote(t *testing.T) {
 			"learn-0.2 1 of 1 (training accuracy .50, IID not measured).": {withFit(b.Models[0],
 			&runlog.Fit{Criterion: "loss=0.1", Reached: true})},
 	} {
-		if got := fitNote(models); got != want {
-			t.Errorf("%q,\nwant %q", got, want)
-		}
+		expect.Equal(t, "note", fitNote(models), want)
 	}
 	// SGD and Adam of one σ and learning rate count apart.
 	both := slices.Concat(b.Models, []cohort.Model{b.Models[0]})
@@ -62,12 +60,8 @@ func TestFitNote(t *testing.T) {
 	}
 	masked := made("", nil, .1)
 	masked.Models[0].Run.Config.Masked = &config.MaskedConfig{}
-	if got := fitNote(masked.Models); got != "" {
-		t.Errorf("of masked prediction: %q", got)
-	}
-	if got := fitNote(nil); got != "" {
-		t.Errorf("of nothing: %q", got)
-	}
+	expect.Equal(t, "of masked prediction", fitNote(masked.Models), "")
+	expect.Equal(t, "of nothing", fitNote(nil), "")
 }
 
 func withFit(m cohort.Model, f *runlog.Fit) cohort.Model {
@@ -86,9 +80,7 @@ func TestValidationBoxes(t *testing.T) {
 	for _, g := range expect.Must(validationBySigma("title")(d))[0].(figure.Boxes).Groups {
 		got = append(got, fmt.Sprintf("%s %v %v %.3g", g.Label, g.Values, g.Hollow, g.Beside))
 	}
-	if want := []string{"0.1* [0.9 0.7] [true false] [0.8 0.65]", "2 [0.3] [false] [1 0.9]"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	expect.Equal(t, "groups", got, []string{"0.1* [0.9 0.7] [true false] [0.8 0.65]", "2 [0.3] [false] [1 0.9]"})
 }
 
 // The accuracy at a training accuracy lies on the line between the records about it: the first that
@@ -147,9 +139,7 @@ func TestMotionMeasures(t *testing.T) {
 func TestGroupsOfFigures(t *testing.T) {
 	synthetic.EverySetting(t, func(key string, models []cohort.Model, isTold bool) {
 		want := map[bool]int{true: 2, false: 1}[isTold && !cohort.IsLength(key)]
-		if got := (&Study{}).groups(models); len(got) != want {
-			t.Errorf("%s: %d groups of two models, want %d", key, len(got), want)
-		}
+		expect.Equal(t, key+": groups of two models", len((&Study{}).groups(models)), want)
 	})
 }
 

@@ -47,11 +47,8 @@ func TestReportIsOfDrafts(t *testing.T) {
 			if item.Figure == nil {
 				tables++
 			}
-			want := expect.Written(named.CSV)
-			got, err := os.ReadFile(filepath.Join(out, named.Name+".csv"))
-			if err != nil || string(got) != want {
-				t.Errorf("%s.csv: %v\n%s, want\n%s", named.Name, err, got, want)
-			}
+			expect.Equal(t, named.Name+".csv",
+				string(expect.Must(os.ReadFile(filepath.Join(out, named.Name+".csv")))), expect.Written(named.CSV))
 		}
 	}
 	if written.Figures != figures || written.Tables != tables || figures < 5 || tables < 2 {

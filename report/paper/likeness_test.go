@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/internal/synthetic"
 )
 
@@ -78,7 +79,5 @@ func TestLikenessInClosedForm(t *testing.T) {
 			}
 		}
 	}
-	if len(s.LST) != 5 {
-		t.Errorf("%d models", len(s.LST))
-	}
+	expect.Equal(t, "models", len(s.LST), 5)
 }

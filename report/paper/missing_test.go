@@ -35,9 +35,7 @@ func TestMissing(t *testing.T) {
 	}; !slices.Equal(got, want) {
 		t.Errorf("figure 2:\n%q, want\n%q", got, want)
 	}
-	if got := missingOf(s, "table_a6"); got != nil {
-		t.Errorf("table A6: %q", got)
-	}
+	expect.Equal(t, "table A6", missingOf(s, "table_a6"), nil)
 	got := missingOf(s, "fig_a15")
 	if len(got) != 2 || !strings.Contains(got[0], " with 2 heads, σ of 0.3, ") ||
 		!strings.Contains(got[0], "-h2-block-last-m0.5/config.json") ||

@@ -83,15 +83,9 @@ func TestNMARErrors(t *testing.T) {
 		!isNear(ours[3], sum-.049) || ours[5] != "7, 40" {
 		t.Errorf("%d rows, all: %v, want a mean of %g", len(rows), ours, sum)
 	}
-	if f, _ := strconv.ParseFloat(ours[4], 64); math.Abs(f/design.F-1) > 1e-9 {
-		t.Errorf("F %s, scipy has %g", ours[4], design.F)
-	}
-	if p, _ := strconv.ParseFloat(ours[6], 64); math.Abs(p/design.P-1) > 1e-9 {
-		t.Errorf("p %s, scipy has %g", ours[6], design.P)
-	}
-	if strings.Join(paper, ",") != ",0.049,,,0.24,,0.97" {
-		t.Errorf("the paper: %v", paper)
-	}
+	expect.Near(t, "F", expect.Must(strconv.ParseFloat(ours[4], 64)), design.F, 1e-9*design.F)
+	expect.Near(t, "p", expect.Must(strconv.ParseFloat(ours[6], 64)), design.P, 1e-9*design.P)
+	expect.Equal(t, "the paper", strings.Join(paper, ","), ",0.049,,,0.24,,0.97")
 	if row := rows["1d-fixed"]; row[0] != "6" || !isNear(row[1], first) ||
 		!isNear(row[3], first-.049) || row[4] != "" {
 		t.Errorf("1d-fixed: %v, want a mean of %g", row, first)
@@ -100,15 +94,12 @@ func TestNMARErrors(t *testing.T) {
 		t.Errorf("conditional Gaussian: %v", row)
 	}
 	// shares of a variance have no difference from the printed error
-	if row := errorRows(t, all, true)["all"]; row[3] != "" {
-		t.Errorf("z-scored: %v", row)
-	}
+	expect.Equal(t, "z-scored", errorRows(t, all, true)["all"][3], "")
 	for i := range all { // one model each: no test
 		all[i].Models = all[i].Models[:1]
 	}
-	if row := errorRows(t, all, false)["all"]; row[0] != "8" || row[4] != "" || row[6] != "" {
-		t.Errorf("one model each: %v", row)
-	}
+	row := errorRows(t, all, false)["all"]
+	expect.Equal(t, "one model each", []string{row[0], row[4], row[6]}, []string{"8", "", ""})
 }
 
 // The figure is of nodes by module, whatever order the models had them in, and its caption says

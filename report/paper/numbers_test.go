@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // numberTests hold the numbers of each item: every cell of every CSV, what every panel draws and
@@ -43,9 +45,8 @@ func TestNumbers(t *testing.T) {
 		}
 		t.Run(m.ID, func(t *testing.T) { test(t, w) })
 	}
-	if len(w.all) != 200 || len(w.study.Notes) != 1 {
-		t.Errorf("%d models, notes %q", len(w.all), w.study.Notes)
-	}
+	expect.Equal(t, fmt.Sprintf("models and notes (%q)", w.study.Notes), [2]int{len(w.all), len(w.study.Notes)},
+		[2]int{200, 1})
 }
 
 // measured is a measure of a model with the name of its column.

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -63,20 +62,16 @@ func TestWholeGrid(t *testing.T) {
 	}
 	dir := synthetic.Dir(t, paperRuns(paper.Sigmas(), []int{1, 2, 3})...)
 	w, out := write(t, dir)
-	if w.Figures != 23 || w.Tables != 11 || len(w.Notes) != 0 {
-		t.Errorf("%d figures, %d tables, notes %q", w.Figures, w.Tables, w.Notes)
-	}
-	if len(w.Missing) != 0 {
-		t.Errorf("missing: %+v", w.Missing)
-	}
+	expect.Equal(t, fmt.Sprintf("figures, tables and notes (%q)", w.Notes),
+		[3]int{w.Figures, w.Tables, len(w.Notes)}, [3]int{23, 11, 0})
+	expect.Equal(t, fmt.Sprintf("missing: %+v", w.Missing), len(w.Missing), 0)
 	var listed reportJSON
 	text, err := os.ReadFile(filepath.Join(out, "report.json"))
 	if err == nil {
 		err = json.Unmarshal(text, &listed)
 	}
-	if err != nil || len(listed.Items) != len(specs()) {
-		t.Fatalf("report.json lists %d items of %d, %v", len(listed.Items), len(specs()), err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "items of report.json", len(listed.Items), len(specs()))
 	for _, item := range listed.Items {
 		if len(item.Files) < 4 || item.Caption == "" {
 			t.Errorf("%s: files %v, caption %q", item.ID, item.Files, item.Caption)
@@ -145,9 +140,7 @@ func TestOneRun(t *testing.T) {
 	} {
 		s := study(t, run)
 		items, err := s.items()
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.Equal(t, name, err, nil)
 		figures, missing := 0, 0
 		for _, item := range items {
 			if item.Figure != nil {
@@ -180,9 +173,8 @@ func TestBasesAreNotMixed(t *testing.T) {
 		!strings.Contains(s.Notes[0], "such as b") {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if s, err = Read(dir, "text"); err != nil || s.Fidelity != "text" || len(s.puzzles(nil)) != 2 {
-		t.Errorf("text: %d models, %v", len(s.LST), err)
-	}
+	s = expect.Must(Read(dir, "text"))
+	expect.Equal(t, "models as the text says", fmt.Sprintf("%s %d", s.Fidelity, len(s.puzzles(nil))), "text 2")
 }
 
 // Runs that differ in their learning rate alone are groups of their own in every figure, and none
@@ -194,16 +186,12 @@ func TestLearningRates(t *testing.T) {
 		synthetic.Run{Name: "c", Task: "lst", PE: "2d-fixed", Seeds: []int{1, 2}},
 	)
 	s := expect.Must(Read(dir, ""))
-	if _, err := s.items(); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, expect.ErrorOf(s.items()))
 	var labels []string
 	for _, g := range mainGroups(s) {
 		labels = append(labels, g.Label)
 	}
-	if want := []string{"2d-fixed", "learn-0.2 (lr 0.0001)", "learn-0.2 (lr 0.001)"}; !slices.Equal(labels, want) {
-		t.Errorf("groups %q, want %q", labels, want)
-	}
+	expect.Equal(t, "groups", labels, []string{"2d-fixed", "learn-0.2 (lr 0.0001)", "learn-0.2 (lr 0.001)"})
 }
 
 // Rows and columns without models are left out; what has not fitted is marked for people alone. TestNumbers has
@@ -215,12 +203,10 @@ func TestBesidePrinted(t *testing.T) {
 	tab := (&Study{}).besidePrinted("A2", part{[]cohort.Group{made("learn-0.2", nil, .9), unfitted}, columns})
 	var text, shown strings.Builder
 	expect.NoError(t, errors.Join(tab.CSV(&text), tab.Write(&shown, "md")))
-	if want := "pe,validation_paper,validation_paper_sd,validation,validation_sd,validation_n," +
-		"validation_difference,fitted\n" +
-		"learn-0.2,0.956,0.039,0.9,,1,-0.05599999999999994,1 of 1\n" +
-		"learn-7.0,,,0.3,,1,,0 of 1\n"; text.String() != want {
-		t.Errorf("%s, want %s", text.String(), want)
-	}
+	expect.Equal(t, "table", text.String(),
+		"pe,validation_paper,validation_paper_sd,validation,validation_sd,validation_n,"+
+			"validation_difference,fitted\nlearn-0.2,0.956,0.039,0.9,,1,-0.05599999999999994,1 of 1\n"+
+			"learn-7.0,,,0.3,,1,,0 of 1\n")
 	run := unfitted.Models[0].Run
 	run.DataSHA256, run.Config.Layers, unfitted.Models[0].Member.LR = "other", 1, .01
 	run.Config.JSON, run.Config.Schedule, run.Config.From = []byte(`{"layers":1,"schedule":"cosine"}`), "cosine",
@@ -229,9 +215,7 @@ func TestBesidePrinted(t *testing.T) {
 	want := []string{"puzzles that may not be the published ones", "layers 1 (the paper: 4)",
 		`schedule "cosine" (the paper: "constant")`, "lr 0.01 (the paper: 0.0001)",
 		"a separate learning rate or weight decay for the encoding", "weights that were not trained only in this run"}
-	if got := unlikePaper(unfitted.Models); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	expect.Equal(t, "unlike the paper", unlikePaper(unfitted.Models), want)
 	unfitted = made("learn-7.0", nil, .3)
 	unfitted.Models[0].Run.Config.LSTTrain = nil
 	other := (&Study{}).besidePrinted("A2",
@@ -264,9 +248,7 @@ func TestExemplars(t *testing.T) {
 	for _, g := range exemplars(all) {
 		got = append(got, sigma(g))
 	}
-	if want := []float64{.2, .5, 2}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	expect.Equal(t, "numbers", got, []float64{.2, .5, 2})
 }
 
 // BenchmarkThousandRuns makes a report of 1,000 runs of three members.

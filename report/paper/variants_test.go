@@ -33,8 +33,6 @@ func TestDecayNamesItsOptimizer(t *testing.T) {
 				}
 			}
 		}
-		if found != 3 {
-			t.Errorf("%d items", found)
-		}
+		expect.Equal(t, "items", found, 3)
 	}
 }

@@ -70,9 +70,9 @@ func TestMaskedIsRankedWhereMostIsMasked(t *testing.T) {
 		!slices.Contains(rows[0], "test_mse_50") {
 		t.Errorf("%q", rows[:2])
 	}
-	if rows := rankMasked(t, []float64{.5}); rows[1][slices.Index(rows[0], "encoding")] != "xpos" {
-		t.Errorf("tests with half masked alone: %q", rows[:2])
-	}
+	rows := rankMasked(t, []float64{.5})
+	expect.Equal(t, fmt.Sprintf("tests with half masked alone: %q", rows[:2]),
+		rows[1][slices.Index(rows[0], "encoding")], "xpos")
 }
 
 // Ranks where the visible tokens tell nothing would be of noise.
@@ -113,9 +113,9 @@ func rankMasked(t *testing.T, levels []float64) [][]string {
 	}
 	out := filepath.Join(dir, "out")
 	expect.Must(expect.Must(Read(dir)).Write(out))
-	if _, err := os.Stat(filepath.Join(out, "iid_nmar.csv")); (err == nil) != (levels == nil) {
-		t.Errorf("test levels %v: held-out against IID: %v", levels, err)
-	}
+	_, err := os.Stat(filepath.Join(out, "iid_nmar.csv"))
+	expect.Equal(t, fmt.Sprintf("test levels %v: held-out against IID (%v)", levels, err), err == nil,
+		levels == nil)
 	return expect.Must(csv.NewReader(expect.Must(os.Open(filepath.Join(out, "ranks_nmar.csv")))).ReadAll())
 }
 

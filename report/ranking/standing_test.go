@@ -2,11 +2,11 @@ package ranking
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/internal/stats"
 )
 
@@ -19,25 +19,17 @@ func TestRank(t *testing.T) {
 	for _, s := range all {
 		order = append(order, s.Label)
 	}
-	if want := []string{"best", "same", "alike", "low"}; !slices.Equal(order, want) {
-		t.Fatalf("order %v", order)
-	}
-	if all[0].Rank != 1.5 || all[1].Rank != 1.5 || all[2].Rank != 3 {
-		t.Errorf("ranks %v, %v, %v", all[0].Rank, all[1].Rank, all[2].Rank)
-	}
+	expect.Equal(t, "order", order, []string{"best", "same", "alike", "low"})
+	expect.Equal(t, "ranks", [3]float64{all[0].Rank, all[1].Rank, all[2].Rank}, [3]float64{1.5, 1.5, 3})
 	if all[1].Differs || all[2].Differs || !all[3].Differs {
 		t.Errorf("differs from the first: %v, %v, %v", all[1].Differs, all[2].Differs, all[3].Differs)
 	}
-	if last := all[3]; last.LowRank != 4 || last.HighRank != 4 {
-		t.Errorf("the last has rank %d to %d", last.LowRank, last.HighRank)
-	}
+	expect.Equal(t, "ranks of the last", [2]int{all[3].LowRank, all[3].HighRank}, [2]int{4, 4})
 	if first := all[0]; first.LowRank != 1 || first.HighRank < 2 {
 		t.Errorf("the first has rank %d to %d", first.LowRank, first.HighRank)
 	}
 	falling := Rank([]Entry{{Label: "a", Seeds: []float64{2, 2.1}}, {Label: "b", Seeds: []float64{1, 1.1}}}, true)
-	if falling[0].Label != "b" {
-		t.Error("of errors the greater one is first")
-	}
+	expect.Equal(t, "first of errors, which the greater one is", falling[0].Label, "b")
 }
 
 // Where seeds agree, ranks vary by the items alone. Of two entries that are right on other halves of 36 items, one of
@@ -70,9 +62,7 @@ func TestDeviations(t *testing.T) {
 	for _, d := range deviationsOf([]float64{1, 2, 6}) {
 		sum += d * d
 	}
-	if math.Abs(sum/3-7) > 1e-12 { // statistics.variance([1, 2, 6]) = 7
-		t.Errorf("%v, want 7", sum/3)
-	}
+	expect.Near(t, "variance", sum/3, 7, 1e-12) // statistics.variance([1, 2, 6]) = 7
 }
 
 // Where all encodings are alike, one differs from the first in at most about 5 % of the tables; where a few have a
@@ -188,13 +178,11 @@ func TestFamilies(t *testing.T) {
 	}
 	// Every other one; scipy.stats.mannwhitneyu, exact, of U = 15: p = .699.
 	alternating := placesOf("a1", "b1", "a2", "b2", "a3", "b3", "a4", "b4", "a5", "b5", "a6", "b6")
-	if _, p := Families(alternating, familyOf); math.Abs(p-.699) > .04 {
-		t.Errorf("p %v of families that do not differ", p)
-	}
+	_, p = Families(alternating, familyOf)
+	expect.Near(t, "p of families that do not differ", p, .699, .04)
 	// Entries of one scheme are no more schemes.
-	if families, _ := Families(placesOf("a1", "a1", "b1"), familyOf); families[0] != (Family{"a", 1, 1.5}) {
-		t.Errorf("%+v", families)
-	}
+	families, _ = Families(placesOf("a1", "a1", "b1"), familyOf)
+	expect.Equal(t, "family", families[0], Family{"a", 1, 1.5})
 }
 
 // Entries that solve as many puzzles share a rank, though the sums of their accuracies round differently.
@@ -211,9 +199,7 @@ func TestEqualMeansShareARank(t *testing.T) {
 		t.Fatal("these means do not differ in their last bits")
 	}
 	for _, s := range Rank([]Entry{of("first", 100, 101, 102), a, b}, false)[1:] {
-		if s.Rank != 2.5 {
-			t.Errorf("%s has rank %g, want 2.5", s.Label, s.Rank)
-		}
+		expect.Equal(t, "rank of "+s.Label, s.Rank, 2.5)
 	}
 }
 
@@ -231,7 +217,5 @@ func TestTies(t *testing.T) {
 	for _, s := range all {
 		ranked = append(ranked, standing{Standing: s})
 	}
-	if got := (task{ranked: ranked}).lead(); got != want {
-		t.Errorf("%q", got)
-	}
+	expect.Equal(t, "lead", (task{ranked: ranked}).lead(), want)
 }

@@ -1,6 +1,11 @@
 package table
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+
+	"torchpe/internal/expect"
+)
 
 // Lists of settings are shown as people write them.
 func TestParseLists(t *testing.T) {
@@ -9,8 +14,6 @@ func TestParseLists(t *testing.T) {
 		"[0.15,0.5]": "0.15, 0.5", "[]": "",
 		"[x": "[x", "0.2": "0.2", "text": "text",
 	} {
-		if got := Parse(given).String(); got != want {
-			t.Errorf("Parse(%s) = %q, want %q", given, got, want)
-		}
+		expect.Equal(t, fmt.Sprintf("Parse(%s)", given), Parse(given).String(), want)
 	}
 }

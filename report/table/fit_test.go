@@ -67,8 +67,7 @@ func TestTerminalByWidth(t *testing.T) {
 		strings.Contains(whole, "Left out") {
 		t.Errorf("not the whole table:\n%s", whole)
 	}
-	narrow := written("30", 5)
-	expect.Contains(t, narrow, "The same in all rows: task\nlst, PE learn, σ 0.2,",
+	expect.Contains(t, written("30", 5), "The same in all rows: task\nlst, PE learn, σ 0.2,",
 		"table1/o….2_seed4 │ 0.4000 │", "Left out at 30 columns: steps.")
 	if turned := written("60", 1); !strings.Contains(turned, "│ test MSE, 0.50 masked │ ") ||
 		strings.Contains(turned, "Left") {
@@ -85,17 +84,13 @@ func TestTerminalOfExactWidth(t *testing.T) {
 	if got := s.fit(width, ""); got.width() != width || len(got.columns) != 3 || got.columns[1].heading != "y" {
 		t.Errorf("%+v", got)
 	}
-	if got := s.fit(3, ""); len(got.columns) != 1 { // no column fits
-		t.Errorf("%d columns at width 3, want the first", len(got.columns))
-	}
+	expect.Equal(t, "columns at width 3", len(s.fit(3, "").columns), 1) // no column fits
 }
 
 // Of a text of several words the end is cut, of a name the middle, whether at once or step by step.
 func TestCut(t *testing.T) {
 	for text, want := range map[string]string{"abcdef": "ab…ef", "abcde": "abcde", "ab…ghi": "ab…hi",
 		"a /bcdef": "a /b…"} {
-		if got := shortenTo(text, 5); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
+		expect.Equal(t, text, shortenTo(text, 5), want)
 	}
 }

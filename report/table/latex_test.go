@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,9 +29,7 @@ func TestEscapeLaTeX(t *testing.T) {
 		"two\r\n\x1blines": `two lines`,
 		"":                 "",
 	} {
-		if got := escapeLaTeX(s); got != want {
-			t.Errorf("escapeLaTeX(%q) = %s, want %s", s, got, want)
-		}
+		expect.Equal(t, fmt.Sprintf("escapeLaTeX(%q)", s), escapeLaTeX(s), want)
 	}
 }
 

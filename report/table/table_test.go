@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -92,9 +93,7 @@ func TestFaults(t *testing.T) {
 		table.Title = "T"
 		var b bytes.Buffer
 		expect.Error(t, table.CSV(&b), want, `"T"`)
-		if b.Len() != 0 {
-			t.Errorf("%s: wrote %q before the error", want, b.String())
-		}
+		expect.Equal(t, fmt.Sprintf("%s: before the error it wrote", want), b.String(), "")
 	}
 }
 
@@ -108,9 +107,7 @@ func TestColumns(t *testing.T) {
 	if len(got.Columns) != 2 || got.Columns[1].Name != "b" || !reflect.DeepEqual(got.Rows, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if all.Rows[0][0] != Count(1) {
-		t.Error("the table itself was changed")
-	}
+	expect.Equal(t, "the table itself was changed", all.Rows[0][0], Count(1))
 	empty := Table{Columns: all.Columns}
 	if all.isLeft(0) || !all.isLeft(2) || !empty.isLeft(0) {
 		t.Error("only columns with text, and those without rows, are aligned left")
@@ -122,9 +119,8 @@ func TestNamesAreForMachines(t *testing.T) {
 	table := Table{Columns: []Column{{Heading: "2 files"}}, Rows: []Row{{Text("x")}}}
 	expect.NoError(t, table.Terminal(io.Discard))
 	for _, f := range formats {
-		if err := table.Write(io.Discard, f.extension); (err != nil) != f.machine {
-			t.Errorf("%s: %v", f.name, err)
-		}
+		err := table.Write(io.Discard, f.extension)
+		expect.Equal(t, fmt.Sprintf("%s (%v) is refused", f.name, err), err != nil, f.machine)
 	}
 	expect.Error(t, plainTable().Write(io.Discard, "doc"), "csv, tex, md")
 }
@@ -137,9 +133,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestFullDisk(t *testing.T) {
 	table := plainTable()
-	if err := table.Terminal(fullDisk{}); !errors.Is(err, errFull) {
-		t.Errorf("error %v, want %v", err, errFull)
-	}
+	expect.ErrorIs(t, table.Terminal(fullDisk{}), errFull)
 	for _, f := range formats {
 		if err := table.Write(fullDisk{}, f.extension); !errors.Is(err, errFull) {
 			t.Errorf("%s: error %v, want %v", f.name, err, errFull)
@@ -156,13 +150,9 @@ func TestSave(t *testing.T) {
 		got = append(got, e.Name())
 		saved, _ := os.ReadFile(filepath.Join(dir, e.Name()))
 		want, _ := os.ReadFile(filepath.Join("testdata", "plain"+filepath.Ext(e.Name())))
-		if !bytes.Equal(saved, want) {
-			t.Errorf("%s differs from what its writer writes", e.Name())
-		}
+		expect.Equal(t, e.Name()+" differs from what its writer writes", !bytes.Equal(saved, want), false)
 	}
 	want := "accuracy.v2.csv accuracy.v2.html accuracy.v2.json accuracy.v2.md accuracy.v2.tex"
-	if strings.Join(got, " ") != want {
-		t.Errorf("wrote %q, want %q", got, want)
-	}
+	expect.Equal(t, "wrote", strings.Join(got, " "), want)
 	expect.Error(t, plainTable().Save(filepath.Join(dir, "none"), "a"), "create it first")
 }

@@ -97,9 +97,7 @@ func TestPresetsAreValid(t *testing.T) {
 			if Texts.has(&c) {
 				c.Sequence.Text = []string{"x.txt"}
 			}
-			if err := problemsOf(c).Err(); err != nil {
-				t.Errorf("%s, %s: %v", name, fidelity, err)
-			}
+			expect.Equal(t, fmt.Sprintf("%s, %s", name, fidelity), problemsOf(c).Err(), nil)
 		}
 	}
 }
@@ -153,13 +151,9 @@ func TestFlagsTakeTheirDefaults(t *testing.T) {
 				continue
 			}
 			changed := c.Clone()
-			if err := s.Store(&changed, f); err != nil {
-				t.Errorf("--%s %q: %v", s.Flag, text, err)
-			}
+			expect.Equal(t, fmt.Sprintf("--%s %q", s.Flag, text), s.Store(&changed, f), nil)
 		}
-		if after, _ := c.JSON(); string(after) != string(before) {
-			t.Error("a flag changed the configuration that a copy was made of")
-		}
+		expect.Equal(t, "the configuration that a copy was made of", string(expect.Must(c.JSON())), string(before))
 	}
 }
 
@@ -170,9 +164,8 @@ func TestTexts(t *testing.T) {
 	s, _ := ByFlag("data")
 	f := s.NewFlag()
 	err = errors.Join(err, f.Set("a.txt"), s.Store(&c, f))
-	if err != nil || !slices.Equal(c.Sequence.Text, []string{"a.txt"}) {
-		t.Errorf("%v, %q", err, c.Sequence.Text)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "text", c.Sequence.Text, []string{"a.txt"})
 	if n, fixed := c.Tokens(); n != 128 || fixed { // windows of 64 characters
 		t.Errorf("%d tokens, fixed: %v", n, fixed)
 	}
@@ -249,9 +242,8 @@ func TestConfigurationsOfOthers(t *testing.T) {
 		t.Errorf("positions of a sequence: %q", bad)
 	}
 	text := SequenceConfig{Text: []string{"x.txt"}, TrainLength: 3, TestLength: 24}
-	if at, longer := text.Lengths(); !slices.Equal(at, []int{3}) || !slices.Equal(longer, []int{6, 12, 24}) {
-		t.Errorf("a text's lengths are %v and %v", at, longer)
-	}
+	at, longer := text.Lengths()
+	expect.Equal(t, "lengths of a text", fmt.Sprint(at, longer), "[3] [6 12 24]")
 	others := map[string]string{"nmar": "lst", "fmri": "text", "quick": "nmar", "sequence-quick": "masked"}
 	for preset, task := range others {
 		other, _ := Preset(preset, "code")

@@ -1,9 +1,9 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -51,14 +51,10 @@ func TestNewMembers(t *testing.T) {
 func TestParseSeeds(t *testing.T) {
 	for text, want := range map[string][]uint64{"3, 9223372036854775807": {3, 1<<63 - 1}, "paper": paper.Seeds(),
 		"1:3": {1, 2, 3}, "1..3,1": {1, 2, 3, 1}, "1:7:3": {1, 4, 7}} {
-		if got, err := ParseSeeds(text); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %v, %v", text, got, err)
-		}
+		expect.Equal(t, text, fmt.Sprint(ParseSeeds(text)), fmt.Sprint(want, nil))
 	}
 	for _, bad := range []string{"paper,1", "-1", "1.5", "", "3:1", "1:2:0", "1:2:3:4"} {
-		if got, err := ParseSeeds(bad); err == nil {
-			t.Errorf("%q is %v", bad, got)
-		}
+		expect.Refused(t, bad, expect.ErrorOf(ParseSeeds(bad)))
 	}
 }
 

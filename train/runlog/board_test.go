@@ -3,12 +3,12 @@ package runlog
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -104,9 +104,7 @@ func TestBoardIsDecoded(t *testing.T) {
 		{WallTime: 1732181400 + 7./3, Step: 7, Scalars: puzzles(.125, 0)},
 		{WallTime: 1732181400 + 300./3, Step: 300, Scalars: puzzles(third, 30)},
 	}
-	if !reflect.DeepEqual(files[0], want) {
-		t.Errorf("puzzles: %+v", files[0])
-	}
+	expect.Equal(t, "puzzles", files[0], want)
 	masked := [][2]any{{"train_mse", 1.5}, {"test_mse/0.15", .25}, {"test_mse/0.50", .5}, {"modularity/0", .5},
 		{"modularity/1", .25}, {"clustering", 1.5}, {"clustering/0", 1.}, {"time/epoch", 0.}, {"time/step_ms", 1.}}
 	if got := files[1][1]; len(files[1]) != 3 || !slices.Equal(got.Scalars, masked) || got.WallTime != 1732181400 {
@@ -217,20 +215,15 @@ func TestBoardLinks(t *testing.T) {
 		defer r.Close()
 		expect.NoError(t, plant(dir))
 		b, err := r.OpenBoard([]string{"a"})
-		if refused := !strings.HasPrefix(name, "a file") && name != "within"; refused != (err != nil) {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.Equal(t, fmt.Sprintf("%s (%v) is refused", name, err), err != nil,
+			!strings.HasPrefix(name, "a file") && name != "within")
 		if err == nil {
-			if err := b.Append(measured(1)[0]); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			expect.Equal(t, name, b.Append(measured(1)[0]), nil)
 		}
 		if got := files(t, outside); len(got) > 0 {
 			t.Errorf("%s: %v were written outside", name, got)
 		}
-		if _, err := Open(dir); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.Equal(t, name, expect.ErrorOf(Open(dir)), nil)
 	}
 }
 
@@ -243,14 +236,10 @@ func TestBoardRefuses(t *testing.T) {
 	dir := filepath.Join(fastDir(t), "run")
 	r, b := boarded(t, dir, 10)
 	for _, curves := range [][]string{{"a", "a"}, {"../a", "b"}, {"", "b"}, {"a/b", "b"}, {"a"}} {
-		if _, err := r.OpenBoard(curves); err == nil {
-			t.Errorf("curves %q are accepted", curves)
-		}
+		expect.Refused(t, fmt.Sprintf("curves %q", curves), expect.ErrorOf(r.OpenBoard(curves)))
 	}
 	rec := Record{Step: 20, Epoch: 0, Member: 2}
 	expect.Error(t, b.Append(rec), "member 2")
 	expect.NoError(t, os.RemoveAll(filepath.Join(dir, "tensorboard")))
-	if err := b.Append(measured(30)...); err == nil {
-		t.Error("a file that is gone: no error")
-	}
+	expect.Refused(t, "a file that is gone", b.Append(measured(30)...))
 }

@@ -2,7 +2,6 @@ package runlog
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -85,9 +84,7 @@ func TestNoGoodCheckpoint(t *testing.T) {
 	}
 	before := snapshot(t, s.dir)
 	r := expect.Must(Resume(s.dir, Options{}))
-	if _, err := r.LoadProbes(); !errors.Is(err, fs.ErrNotExist) { // saved at the end
-		t.Errorf("LoadProbes: %v", err)
-	}
+	expect.ErrorIs(t, expect.ErrorOf(r.LoadProbes()), fs.ErrNotExist) // saved at the end
 	expect.ErrorIs(t, expect.ErrorOf(r.LoadCheckpoint()), ErrDamaged, checkpointFile, previousFile)
 	expect.ErrorIs(t, r.SaveCheckpoint(6, s.state(6), nil), ErrDamaged)
 	expect.NoError(t, r.Close())
@@ -137,22 +134,19 @@ func TestNewestByStep(t *testing.T) {
 		for i, path := range []string{a, b} {
 			expect.NoError(t, os.Chtimes(path, times[i], times[i]))
 		}
-		if c, err := load(t, s.dir); err != nil || c.Step != 4 || c.Warning != "" {
-			t.Errorf("times %v: %+v, %v", times, c, err)
-		}
+		c := expect.Must(load(t, s.dir))
+		expect.Equal(t, fmt.Sprint("times ", times), fmt.Sprint(c.Step, c.Warning), "4")
 		slices.Reverse(times)
 	}
 	swap := b + ".swap"
 	for _, names := range [][2]string{{a, swap}, {b, a}, {swap, b}} {
 		expect.NoError(t, os.Rename(names[0], names[1]))
 	}
-	if c, err := load(t, s.dir); err != nil || c.Step != 4 || c.Name != previousFile {
-		t.Errorf("names swapped: %+v, %v", c, err)
-	}
+	c := expect.Must(load(t, s.dir))
+	expect.Equal(t, "names swapped", fmt.Sprint(c.Step, c.Name), fmt.Sprint(4, previousFile))
 	expect.NoError(t, os.Remove(a))
-	if c, err := load(t, s.dir); err != nil || c.Step != 4 || c.Warning != "" {
-		t.Errorf("only the previous one: %+v, %v", c, err)
-	}
+	c = expect.Must(load(t, s.dir))
+	expect.Equal(t, "only the previous one", fmt.Sprint(c.Step, c.Warning), "4")
 }
 
 // TestSaveCheckpointRefuses checks wrong steps, wrong tensors, reserved keys and a disk that is
@@ -183,9 +177,7 @@ func TestSaveCheckpointRefuses(t *testing.T) {
 		expect.Error(t, err, test.want, s.dir)
 	}
 	expect.Error(t, r.SaveProbes([]safetensors.Tensor{big}, nil), "needs 5 MB")
-	if after := snapshot(t, s.dir); !maps.Equal(before, after) {
-		t.Error("files changed")
-	}
+	expect.Equal(t, "files changed", !maps.Equal(before, snapshot(t, s.dir)), false)
 }
 
 // TestCheckpointSchema checks that a checkpoint of a newer program is refused, not passed over for
@@ -240,8 +232,5 @@ func TestAppendBesideCheckpoint(t *testing.T) {
 		}
 		expect.NoError(t, s.checkState(c))
 	}
-	records, err := ReadMetrics[Record](r.Reader)
-	if err != nil || len(records) != 2*step {
-		t.Errorf("%d records, want %d: %v", len(records), 2*step, err)
-	}
+	expect.Equal(t, "records", len(expect.Must(ReadMetrics[Record](r.Reader))), 2*step)
 }

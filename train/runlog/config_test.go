@@ -25,10 +25,8 @@ func TestConfig(t *testing.T) {
 		if err != nil || !strings.HasPrefix(string(text), "{\n  \"schema\": 2,\n  \"task\": \"lst\",\n") {
 			t.Errorf("config.json is %s (%v)", text, err)
 		}
-		again, err := Create(filepath.Join(t.TempDir(), "b"), text, Environment{}, Options{})
-		if err != nil || string(again.Config().JSON) != config {
-			t.Errorf("again: %v", err)
-		}
+		again := expect.Must(Create(filepath.Join(t.TempDir(), "b"), text, Environment{}, Options{}))
+		expect.Equal(t, "again", string(again.Config().JSON), config)
 		expect.NoError(t, errors.Join(r.Close(), again.Close()))
 	}
 	r := expect.Must(Create(filepath.Join(t.TempDir(), "empty"), []byte(" {}"), Environment{}, Options{}))
@@ -78,9 +76,7 @@ func TestForeignConfig(t *testing.T) {
 	expect.ErrorIs(t, open(`{"schema":3}`), ErrSchema, path)
 	expect.Error(t, open(`{"task":"lst"}`), "--config")
 	expect.Error(t, open(`{"sche`), path)
-	if _, err := Resume(dir, Options{}); err == nil {
-		t.Error("half a file was resumed")
-	}
+	expect.Refused(t, "half a file", expect.ErrorOf(Resume(dir, Options{})))
 	expect.NoError(t, os.Remove(path))
 	for _, dir := range []string{dir, filepath.Join(dir, "missing")} {
 		expect.ErrorIs(t, expect.ErrorOf(Open(dir)), ErrNoRun)
@@ -134,7 +130,6 @@ func TestValidateName(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Create(filepath.Join(t.TempDir(), "-rf"), []byte("{}"), Environment{}, Options{}); err == nil {
-		t.Error("Create took a bad name")
-	}
+	expect.Refused(t, "a bad name",
+		expect.ErrorOf(Create(filepath.Join(t.TempDir(), "-rf"), []byte("{}"), Environment{}, Options{})))
 }

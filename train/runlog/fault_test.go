@@ -151,9 +151,7 @@ func TestCrashWhileForcing(t *testing.T) {
 			t.Logf("%d operations", n-1)
 			return
 		}
-		if err := newSimulation(dir).run(); err != nil {
-			t.Errorf("%s: %v", where(x), err)
-		}
+		expect.Equal(t, where(x), newSimulation(dir).run(), nil)
 		files := snapshot(t, dir)
 		for _, name := range []string{configFile, metricsFile, checkpointFile, resultFile} {
 			expect.Equal(t, where(x), files[name], want[name])

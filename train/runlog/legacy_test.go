@@ -85,9 +85,8 @@ func TestOldRunGoesOn(t *testing.T) {
 		records[1].Measures["test_mse/0.15"] != .5 || !math.IsNaN(records[1].Measures.Get("modularity")) {
 		t.Errorf("%+v, %v", records, err)
 	}
-	if text, err := os.ReadFile(r.path(metricsFile)); err != nil || string(text[:len(oldMasked)]) != oldMasked {
-		t.Errorf("%s, %v", text, err)
-	}
+	expect.Equal(t, "the file begins with", string(expect.Must(os.ReadFile(r.path(metricsFile)))[:len(oldMasked)]),
+		oldMasked)
 }
 
 // TestReleasedResult reads a result of torchpe 0.1.0, whose seal is of its old keys.

@@ -161,9 +161,7 @@ func TestLockedByThisProcess(t *testing.T) {
 	if _, err := Resume(s.dir, opts); !errors.As(err, &locked) {
 		t.Errorf("Resume: %v", err)
 	}
-	if after := snapshot(t, s.dir); fmt.Sprint(after) != fmt.Sprint(before) {
-		t.Error("files changed")
-	}
+	expect.Equal(t, "files changed", fmt.Sprint(snapshot(t, s.dir)) != fmt.Sprint(before), false)
 	expect.NoError(t, r.Close())
 	expect.Equal(t, "after Close the lock says", snapshot(t, s.dir)[lockFile], "")
 	expect.NoError(t, expect.Must(Resume(s.dir, Options{})).Close())
@@ -224,9 +222,7 @@ func TestClaim(t *testing.T) {
 	expect.NoError(t, expect.Must(Create(dir, []byte(`{"task":"lst"}`), Environment{}, Options{})).Close())
 	expect.ErrorIs(t, expect.ErrorOf(Claim(dir, Options{})), ErrExists)
 	expect.NoError(t, expect.Must(Claim(dir, Options{Force: true})).Close())
-	if r, err := Open(dir); err != nil || string(r.Config().JSON) != `{"task":"lst"}` {
-		t.Errorf("a claim with Force removed the run: %v", err)
-	}
+	expect.Equal(t, "after a claim with Force", string(expect.Must(Open(dir)).Config().JSON), `{"task":"lst"}`)
 }
 
 // A run in a folder of runs, of sweeps or of other people's files.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -66,22 +65,13 @@ func TestTruncateMetrics(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := resumed(t, test.file)
 			expect.Error(t, r.Append(Record{Step: 100}), "TruncateMetrics")
-			cut, err := r.TruncateMetrics(test.step)
-			if err != nil || cut != test.cut {
-				t.Fatalf("cut %d, %v; want %d", cut, err, test.cut)
-			}
-			got, err := os.ReadFile(r.path(metricsFile))
-			if err != nil || string(got) != test.want {
-				t.Fatalf("left %q, want %q", got, test.want)
-			}
+			expect.Equal(t, "cut", expect.Must(r.TruncateMetrics(test.step)), test.cut)
+			expect.Equal(t, "left", string(expect.Must(os.ReadFile(r.path(metricsFile)))), test.want)
 			expect.NoError(t, r.Append(Record{Step: test.step + 1}))
-			records, err := ReadMetrics[map[string]any](r.Reader)
-			if err != nil || len(records) != strings.Count(test.want, "\n")+1 {
-				t.Errorf("%d records, %v", len(records), err)
-			}
-			if again, err := r.TruncateMetrics(test.step); err != nil || again != 1 {
-				t.Errorf("truncating again cut %d, %v; want the appended record", again, err)
-			}
+			expect.Equal(t, "records", len(expect.Must(ReadMetrics[map[string]any](r.Reader))),
+				strings.Count(test.want, "\n")+1)
+			expect.Equal(t, "truncating again cuts the appended record:",
+				expect.Must(r.TruncateMetrics(test.step)), 1)
 		})
 	}
 }
@@ -114,9 +104,7 @@ func TestAppendRefuses(t *testing.T) {
 	before := snapshot(t, s.dir)[metricsFile]
 	expect.Error(t, r.Append(Record{Step: from}), "checkpoint of step 4")
 	expect.Error(t, r.Append(Record{Step: 6}, Record{Step: 5}), "step 5 comes after step 6")
-	if err := r.Append(); err != nil {
-		t.Errorf("nothing: %v", err)
-	}
+	expect.NoError(t, r.Append())
 	expect.Equal(t, "the file became", snapshot(t, s.dir)[metricsFile], before)
 }
 
@@ -130,9 +118,7 @@ func TestReadMetrics(t *testing.T) {
 		t.Errorf("records %+v, %v", records, err)
 	}
 	type own struct{ Step, Later int }
-	if got, err := ReadMetrics[own](r.Reader); err != nil || !slices.Equal(got, []own{{1, 0}, {2, 7}}) {
-		t.Errorf("own type %+v, %v", got, err)
-	}
+	expect.Equal(t, "own type", expect.Must(ReadMetrics[own](r.Reader)), []own{{1, 0}, {2, 7}})
 	if got, err := ReadMetrics[map[string]float64](r.Reader); err != nil || len(got) != 2 || got[1]["later"] != 7 {
 		t.Errorf("maps %+v, %v", got, err)
 	}
@@ -189,9 +175,7 @@ func FuzzTruncateMetrics(f *testing.F) {
 		_, err := r.TruncateMetrics(step)
 		left := expect.Must(os.ReadFile(r.path(metricsFile)))
 		if err != nil {
-			if string(left) != file {
-				t.Fatalf("refused (%v), but changed %q to %q", err, file, left)
-			}
+			expect.Equal(t, fmt.Sprintf("refused (%v), it left", err), string(left), file)
 			return
 		}
 		if !strings.HasPrefix(file+"\n", string(left)) {

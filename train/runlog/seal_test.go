@@ -59,9 +59,7 @@ func TestEveryBitOfTheEnd(t *testing.T) {
 			}
 		}
 		replace(t, dir, name, whole)
-		if err := readEnd(dir); err != nil {
-			t.Errorf("%s as it was: %v", name, err)
-		}
+		expect.Equal(t, name+" as it was", readEnd(dir), nil)
 	}
 	_, all, _ := strings.Cut(string(replace(t, dir, metricsFile, nil)), "\n")
 	replace(t, dir, metricsFile, []byte(all))
@@ -84,9 +82,7 @@ func TestEndWithoutChecksums(t *testing.T) {
 func edited(t *testing.T, dir, old, text string) {
 	t.Helper()
 	was := string(replace(t, dir, configFile, nil))
-	if !strings.Contains(was, old) {
-		t.Fatalf("no %q in %s", old, was)
-	}
+	expect.Contains(t, was, old)
 	replace(t, dir, configFile, []byte(strings.Replace(was, old, text, 1)))
 }
 

@@ -45,9 +45,7 @@ func TestFileSizeLimit(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), filepath.Join(dir, checkpointFile)+": file too large") {
 		t.Errorf("%s (%v)", out, err)
 	}
-	if c, err := load(t, dir); err != nil || c.Step != 1 {
-		t.Errorf("%+v, %v", c, err)
-	}
+	expect.Equal(t, "step of the checkpoint", expect.Must(load(t, dir)).Step, 1)
 }
 
 // TestSmallDisk fills a real file system of 5 MB: before a write that cannot fit, and in the middle
@@ -114,9 +112,7 @@ func TestReadOnly(t *testing.T) {
 		t.Fatalf("%s (%v)", out, err)
 	}
 	for i, path := range []string{filepath.Join(dir, "new"), filepath.Join(dir, "old", lockFile)} {
-		if !strings.Contains(lines[i], path) || !strings.Contains(lines[i], "permission denied") {
-			t.Errorf("got %q, want %q and the reason", lines[i], path)
-		}
+		expect.Contains(t, lines[i], path, "permission denied")
 	}
 }
 

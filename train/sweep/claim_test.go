@@ -92,13 +92,9 @@ func TestOtherHosts(t *testing.T) {
 	t.Setenv("SLURM_ARRAY_TASK_ID", "4")
 	expect.ErrorIs(t, expect.ErrorOf(s.ClaimTask(0, false)), ErrBusy)
 	t.Setenv("SLURM_ARRAY_TASK_ID", "3") // requeued on this host
-	c, err := s.ClaimTask(0, false)
-	if err != nil || c.Attempt() != 5 || state() != StateRunning {
-		t.Fatalf("%v, attempt %d, %s", err, c.Attempt(), state())
-	}
-	if err := c.Stop("test"); err != nil || state() != StatePending {
-		t.Errorf("%v, %s", err, state())
-	}
+	c := expect.Must(s.ClaimTask(0, false))
+	expect.Equal(t, "attempt and state", fmt.Sprint(c.Attempt(), state()), fmt.Sprint(5, StateRunning))
+	expect.Equal(t, "stopped", fmt.Sprint(c.Stop("test"), state()), fmt.Sprint(nil, StatePending))
 	// lost with its node, and submitted anew
 	put(Heartbeat{PID: 1, Host: "elsewhere", Job: "11_0", Time: time.Now().Add(-time.Hour)})
 	c = expect.Must(s.ClaimTask(0, false))
@@ -113,13 +109,9 @@ func TestOtherHosts(t *testing.T) {
 	}
 	c = expect.Must(s.ClaimTask(0, true))
 	c.Release()
-	if state() != StateLost { // it said nothing as it ended
-		t.Error(state())
-	}
-	st, err = s.Status(func(int) bool { return true })
-	if err != nil || st.Counts[StatePending] != 1 {
-		t.Errorf("a scheduler still has it: %+v, %v", st.Counts, err)
-	}
+	expect.Equal(t, "state", state(), StateLost) // it said nothing as it ended
+	expect.Equal(t, "pending, as a scheduler still has it",
+		expect.Must(s.Status(func(int) bool { return true })).Counts[StatePending], 1)
 }
 
 // A lock that is no file is left alone, as are links that lead out of the sweep.

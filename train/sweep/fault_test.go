@@ -65,9 +65,8 @@ func checkSweep(t *testing.T, what string, s, alone *Sweep, completed bool) {
 		switch {
 		case task.State == StateDone:
 			for _, run := range task.Runs {
-				if !maps.Equal(finished(t, s, run), finished(t, alone, run)) {
-					t.Errorf("%s: %s differs", what, run)
-				}
+				expect.Equal(t, fmt.Sprintf("%s: %s differs", what, run),
+					!maps.Equal(finished(t, s, run), finished(t, alone, run)), false)
 			}
 			return
 		case completed:

@@ -138,9 +138,7 @@ func TestParseSeeds(t *testing.T) {
 		"paper": "paper", "7": "7", "3, 1": "3,1", "1:4": "1,2,3,4", "1..4": "1,2,3,4",
 		"1:7:3,10": "1,4,7,10", "9223372036854775807": "9223372036854775807",
 	} {
-		if got, err := ParseSeeds(text); err != nil || got != want {
-			t.Errorf("%s: %s, %v", text, got, err)
-		}
+		expect.Equal(t, text, fmt.Sprint(ParseSeeds(text)), fmt.Sprint(want, nil))
 	}
 	for text, want := range map[string]string{
 		"1,1": "1 is given twice", "1:3,2": "2 is given twice", "": "is not a seed", "1.5": "is not a seed",
@@ -170,10 +168,7 @@ func TestRanges(t *testing.T) {
 		{"7,1:3:1,9", "7 1 2 3 9"},
 		{"cuda:1", "cuda:1"},
 	} {
-		got, err := ParseValues(c.text)
-		if err != nil || strings.Join(got, " ") != c.want {
-			t.Errorf("%s: %v, %v", c.text, got, err)
-		}
+		expect.Equal(t, c.text, fmt.Sprint(ParseValues(c.text)), "["+c.want+"] <nil>")
 	}
 	for text, want := range map[string]string{"1:2:0": "", "1:2:-1": "", "1:2:x": "", "0:1e17:1e-3": "",
 		"a,,b": "", "": "", "1:inf:1": "", "nan:1:1": "", "1:2:1e-300": "", "0x1:2:1": "", "0.1:2": "",

@@ -199,9 +199,7 @@ func schedule(t *testing.T, s *Sweep, path string, seed uint64, hosts []string) 
 			signal(cmd, syscall.SIGCONT)
 		case 3:
 			back := onHost(hosts[r.IntN(len(hosts))])
-			if err := s.ClearFailures(r.IntN(2) == 0); err != nil {
-				t.Error(err)
-			}
+			expect.Equal(t, "clearing failures", s.ClearFailures(r.IntN(2) == 0), nil)
 			back()
 		}
 	}
@@ -250,9 +248,8 @@ func checkHistory(t *testing.T, text string, tasks int, count map[string]int) {
 		count[event]++
 		switch event {
 		case "claims":
-			if other := owner[task]; other != 0 {
-				t.Errorf("line %d: task %d is claimed by %d and held by %d", n+1, task, pid, other)
-			}
+			expect.Equal(t, fmt.Sprintf("line %d: task %d is claimed by %d and held by", n+1, task, pid),
+				owner[task], 0)
 			if completed[task] > 0 {
 				t.Errorf("line %d: task %d is claimed after it was completed", n+1, task)
 			}
@@ -309,9 +306,8 @@ func TestHistories(t *testing.T) {
 		checkHistory(t, string(text), len(s.Plan.Tasks), count)
 		for _, task := range s.Plan.Tasks {
 			for _, name := range task.Runs {
-				if !maps.Equal(finished(t, s, name), finished(t, alone, name)) {
-					t.Errorf("%s differs", name)
-				}
+				expect.Equal(t, name+" differs", !maps.Equal(finished(t, s, name), finished(t, alone, name)),
+					false)
 			}
 		}
 		if t.Failed() {

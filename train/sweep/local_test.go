@@ -34,10 +34,9 @@ func TestLocal(t *testing.T) {
 	expect.NoError(t, l.Launch(t.Context(), s))
 	slices.Sort(ended)
 	expect.Equal(t, "ended", ended, []string{"0done", "1failed", "2done", "3failed", "4failed", "5done"})
-	st, err := s.Status(nil)
-	if err != nil || st.DoneRuns != 6 || st.Counts[StateDone] != 3 || st.Counts[StateFailed] != 3 {
-		t.Fatalf("%+v, %v", st.Counts, err)
-	}
+	st := expect.Must(s.Status(nil))
+	expect.Equal(t, fmt.Sprintf("runs done, and tasks done and failed, of %+v", st.Counts),
+		[3]int{st.DoneRuns, st.Counts[StateDone], st.Counts[StateFailed]}, [3]int{6, 3, 3})
 	var troubles []string
 	for _, x := range st.Troubles() {
 		troubles = append(troubles, fmt.Sprintf("%d %s %s: %s", x.Task, x.Run, x.Reason, x.Message))
@@ -57,9 +56,7 @@ func TestLocal(t *testing.T) {
 	expect.NoError(t, l.Launch(t.Context(), s))
 	expect.NoError(t, s.clearFailure(1, true))
 	l.Ended = func(task TaskStatus) {
-		if task.Index != 1 {
-			t.Errorf("task %d was touched", task.Index)
-		}
+		expect.Equal(t, "the task that was touched", task.Index, 1)
 	}
 	expect.NoError(t, l.Launch(t.Context(), s))
 	if f := s.Task(1).Failure; f == nil || f.Attempt != 2 {
@@ -87,9 +84,7 @@ func TestStopAndCancel(t *testing.T) {
 	expect.NoError(t, s.Cancel())
 	l.Ended = func(task TaskStatus) { t.Errorf("task %d was begun though the sweep is cancelled", task.Index) }
 	expect.NoError(t, l.Launch(t.Context(), s))
-	if err := errors.Join(s.Uncancel(), s.Uncancel()); err != nil || s.Cancelled() {
-		t.Error(err)
-	}
+	expect.Equal(t, "cancelled", fmt.Sprint(errors.Join(s.Uncancel(), s.Uncancel()), s.Cancelled()), "<nil> false")
 }
 
 // A worker program that is not there is the launcher's error, not that of each task.
@@ -98,12 +93,8 @@ func TestNoWorker(t *testing.T) {
 	l := Local{Workers: 2, Command: func(ctx context.Context, _, _ int) *exec.Cmd {
 		return exec.CommandContext(ctx, filepath.Join(s.Dir, "absent"))
 	}}
-	if err := l.Launch(t.Context(), s); err == nil {
-		t.Error("no error")
-	}
-	if st, err := s.Status(nil); err != nil || st.Counts[StatePending] != 3 {
-		t.Errorf("%+v, %v", st.Counts, err)
-	}
+	expect.Refused(t, "launching", l.Launch(t.Context(), s))
+	expect.Equal(t, "pending", expect.Must(s.Status(nil)).Counts[StatePending], 3)
 }
 
 // TestETA: two members took 100 s; one runs at a third of its steps after 20 s, one of two members

@@ -3,7 +3,7 @@ package sweep
 import (
 	"encoding/json"
 	"errors"
-	"maps"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,9 +52,7 @@ func TestRunsGone(t *testing.T) {
 	expect.Contains(t, st.Troubles()[0].Message, "result.json gone or empty: remove "+s.RunDir(name))
 	expect.NoError(t, os.RemoveAll(s.RunDir(name)))
 	launched(t, s)
-	if got := finished(t, s, name); !maps.Equal(got, want) {
-		t.Errorf("%s is %q, was %q", name, got, want)
-	}
+	expect.Equal(t, name, finished(t, s, name), want)
 	expect.Equal(t, "the other task", string(expect.Must(os.ReadFile(s.Log(0)))), "attempt 1\n")
 }
 
@@ -75,9 +73,7 @@ func TestMarkersOfAnotherPlan(t *testing.T) {
 	if task := s.Task(0); task.State != StatePending || !strings.Contains(task.Note, "another plan") {
 		t.Errorf("%+v", task)
 	}
-	if st := launched(t, s); st.Counts[StateDone] != 1 {
-		t.Errorf("%+v", st.Counts)
-	}
+	expect.Equal(t, "done", launched(t, s).Counts[StateDone], 1)
 	put(t, s, taskFile(0, failedFile), `{"task":"0123","reason":"oom","attempt":2}`)
 	expect.NoError(t, os.Remove(filepath.Join(s.Dir, taskFile(0, doneFile))))
 	if task := s.Task(0); task.State != StatePending ||
@@ -97,9 +93,8 @@ func TestDamagedMarkers(t *testing.T) {
 	put(t, s, taskFile(1, beatFile), string(beat))
 	expect.NoError(t, os.MkdirAll(filepath.Join(s.Dir, taskFile(2, doneFile)), 0o777))
 	st := expect.Must(s.Status(nil))
-	if st.Counts[StatePending] != 3 || st.Counts[StateUnknown] != 1 {
-		t.Errorf("%+v", st.Counts)
-	}
+	expect.Equal(t, fmt.Sprintf("%+v: pending and unknown", st.Counts),
+		[2]int{st.Counts[StatePending], st.Counts[StateUnknown]}, [2]int{3, 1})
 	for i, file := range []string{doneFile, failedFile, doneFile} {
 		if text := st.Troubles()[i].Message; !strings.HasPrefix(text, filepath.Join(s.Dir, taskFile(i, file))) {
 			t.Errorf("%s: %s", file, text)
@@ -140,9 +135,8 @@ func TestForgive(t *testing.T) {
 		t.Errorf("a task that somebody works on: %v", err)
 	}
 	expect.NoError(t, c.Release())
-	if err := s.clearFailure(0, true); err != nil || !s.exists(taskFile(0, ensembleDir)) {
-		t.Errorf("a task that has not failed: %v", err)
-	}
+	expect.Equal(t, "a task that has not failed keeps its run",
+		fmt.Sprint(s.clearFailure(0, true), s.exists(taskFile(0, ensembleDir))), "<nil> true")
 	c = expect.Must(s.ClaimTask(0, false))
 	if err := errors.Join(c.Fail(Failure{Reason: ReasonOOM}), s.clearFailure(0, true)); err != nil ||
 		s.Task(0).State != StatePending || s.exists(taskFile(0, ensembleDir)) {
@@ -156,21 +150,16 @@ func TestDied(t *testing.T) {
 	t.Setenv("SLURM_ARRAY_JOB_ID", "12")
 	t.Setenv("SLURM_ARRAY_TASK_ID", "3")
 	state := func() State { return s.Task(0).State }
-	if err := s.RecordKilled(0, 137); err != nil || state() != StatePending {
-		t.Errorf("a task that was never begun: %v, %s", err, state())
-	}
+	expect.Equal(t, "a task that was never begun", fmt.Sprint(s.RecordKilled(0, 137), state()),
+		fmt.Sprint(nil, StatePending))
 	c := expect.Must(s.ClaimTask(0, false))
-	if err := s.RecordKilled(0, 137); err != nil || state() != StateRunning {
-		t.Errorf("a task at work: %v, %s", err, state())
-	}
-	if err := errors.Join(c.Stop("signal"), s.RecordKilled(0, 137)); err != nil || state() != StatePending {
-		t.Errorf("a task that was stopped: %v, %s", err, state())
-	}
+	expect.Equal(t, "a task at work", fmt.Sprint(s.RecordKilled(0, 137), state()), fmt.Sprint(nil, StateRunning))
+	expect.Equal(t, "a task that was stopped",
+		fmt.Sprint(errors.Join(c.Stop("signal"), s.RecordKilled(0, 137)), state()), fmt.Sprint(nil, StatePending))
 	expect.NoError(t, expect.Must(s.ClaimTask(0, false)).Release())
 	t.Setenv("SLURM_ARRAY_TASK_ID", "4")
-	if err := s.RecordKilled(0, 137); err != nil || state() != StateLost {
-		t.Errorf("a task of another job: %v, %s", err, state())
-	}
+	expect.Equal(t, "a task of another job", fmt.Sprint(s.RecordKilled(0, 137), state()),
+		fmt.Sprint(nil, StateLost))
 	t.Setenv("SLURM_ARRAY_TASK_ID", "3")
 	expect.NoError(t, s.RecordKilled(0, 137))
 	// 137 is 128 and SIGKILL, 9.
@@ -178,9 +167,8 @@ func TestDied(t *testing.T) {
 		!strings.Contains(f.Message, "signal 9 (killed), probably because its job") || f.Attempt != 2 {
 		t.Errorf("%+v", f)
 	}
-	if err := s.RecordKilled(0, 139); err != nil || s.Task(0).Failure.ExitCode != 137 {
-		t.Errorf("a task that has failed: %v", err)
-	}
+	expect.Equal(t, "a task that has failed", fmt.Sprint(s.RecordKilled(0, 139), s.Task(0).Failure.ExitCode),
+		"<nil> 137")
 }
 
 // What changes no number makes no run another one; a plan of an older torchpe keeps its hash and is

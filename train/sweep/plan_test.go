@@ -74,12 +74,9 @@ func TestPlanAndAppend(t *testing.T) {
 	want := []string{"learn-0.1_seed=1 learn-0.1_seed=2", "learn-1.0_seed=1 learn-1.0_seed=2",
 		"nope_seed=1 nope_seed=2"}
 	expect.Equal(t, "tasks", got, want)
-	config, err := s.Plan.configText(1)
-	if want := `{"task":"lst","pe":"learn","members":[{"seed":1,"sigma":1,"lr":0.0001},{"seed":2,` +
-		`"sigma":1,"lr":0.0001}],"heads":1,"data":"\u003ca\u0026b\u003e","device":"cpu"}`; err != nil ||
-		string(config) != want {
-		t.Errorf("%s, %v", config, err)
-	}
+	expect.Equal(t, "configuration", string(expect.Must(s.Plan.configText(1))),
+		`{"task":"lst","pe":"learn","members":[{"seed":1,"sigma":1,"lr":0.0001},{"seed":2,`+
+			`"sigma":1,"lr":0.0001}],"heads":1,"data":"\u003ca\u0026b\u003e","device":"cpu"}`)
 	before := expect.Must(os.ReadFile(filepath.Join(dir, planFile)))
 
 	// The same again, and another device, add nothing and write nothing.
@@ -97,14 +94,9 @@ func TestPlanAndAppend(t *testing.T) {
 	s2, added := extend(t, dir, resolved(t, 3, axis("pe", "learn"), axis("sigma", "1"), axis("heads", "1", "2")), 10)
 	expect.Equal(t, "added", added, Added{New: 4, Known: 2, Tasks: 2})
 	old := expect.Must(json.Marshal(s.Plan.Tasks))
-	if now, err := json.Marshal(s2.Plan.Tasks[:3]); err != nil || string(now) != string(old) {
-		t.Errorf("tasks changed from %s to %s", old, now)
-	}
-	if runs := fmt.Sprint(s2.Plan.Tasks[3].Runs,
-		s2.Plan.Tasks[4].Runs); runs !=
-		"[learn-1.0_seed=3] [learn-1.0_heads=2_seed=1 learn-1.0_heads=2_seed=2 learn-1.0_heads=2_seed=3]" {
-		t.Error(runs)
-	}
+	expect.Equal(t, "tasks", string(expect.Must(json.Marshal(s2.Plan.Tasks[:3]))), string(old))
+	expect.Equal(t, "runs", fmt.Sprint(s2.Plan.Tasks[3].Runs, s2.Plan.Tasks[4].Runs),
+		"[learn-1.0_seed=3] [learn-1.0_heads=2_seed=1 learn-1.0_heads=2_seed=2 learn-1.0_heads=2_seed=3]")
 	if len(s2.Plan.Generations) != 2 || s2.Plan.Generations[0].SHA256 != s.Plan.Hash() ||
 		s2.Plan.Hash() == s.Plan.Hash() {
 		t.Errorf("%+v", s2.Plan.Generations)
@@ -190,8 +182,7 @@ func TestPacking(t *testing.T) {
 		{Packing{Machine: Machine{Workers: 1, WorkerMB: size.MemberMB * 100.5 / usable, GPU: true}}, 1000, 100},
 		{Packing{Machine: Machine{Workers: 4, WorkerMB: size.MemberMB * 50.25 / usable, GPU: true}}, 1000, 50},
 	} {
-		if got, err := c.p.most(config, c.runs); err != nil || got != c.want {
-			t.Errorf("%+v of %d runs: %d, want %d (%v)", c.p, c.runs, got, c.want, err)
-		}
+		expect.Equal(t, fmt.Sprintf("%+v of %d runs", c.p, c.runs), fmt.Sprint(c.p.most(config, c.runs)),
+			fmt.Sprint(c.want, nil))
 	}
 }

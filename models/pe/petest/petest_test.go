@@ -2,6 +2,7 @@ package petest
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -11,9 +12,7 @@ import (
 
 func TestArrayFromJSON(t *testing.T) {
 	var a Array
-	if err := json.Unmarshal([]byte(`[[1, null, 3], [4, 5, 6.5]]`), &a); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(`[[1, null, 3], [4, 5, 6.5]]`), &a))
 	if !slices.Equal(a.Shape, []int{2, 3}) || !math.IsNaN(a.Values[1]) || a.Values[5] != 6.5 {
 		t.Errorf("read %+v", a)
 	}
@@ -40,8 +39,7 @@ func TestCompare(t *testing.T) {
 		{one, Array{[]int{2}, []float64{1, math.NaN()}}, true}, // masked
 		{Array{[]int{1, 2}, []float64{1, 100}}, one, false},
 	} {
-		if err := Compare(c.got, c.want, Tolerance{0.1, 0.04}); (err == nil) != c.equal {
-			t.Errorf("%v against %v: %v", c.got, c.want, err)
-		}
+		err := Compare(c.got, c.want, Tolerance{0.1, 0.04})
+		expect.Equal(t, fmt.Sprintf("%v against %v (%v): equal", c.got, c.want, err), err == nil, c.equal)
 	}
 }

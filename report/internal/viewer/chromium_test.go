@@ -12,10 +12,8 @@ import (
 func write(t *testing.T, html string) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "a page #1.html")
-	if err := os.WriteFile(file, []byte("<!doctype html><meta charset=utf-8><title>σ</title>"+html),
-		0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t,
+		os.WriteFile(file, []byte("<!doctype html><meta charset=utf-8><title>σ</title>"+html), 0o666))
 	return file
 }
 
@@ -47,6 +45,5 @@ func TestLoudPage(t *testing.T) {
 		setTimeout(() => { throw new Error("thrown") }, 0);
 		Promise.reject("broken promise");
 	</script><img src="missing.png">`), "await new Promise(r => setTimeout(r, 100));", nil)
-	got := strings.Join(problems, "\n")
-	expect.Contains(t, got, "called", "thrown", "broken promise", "missing.png")
+	expect.Contains(t, strings.Join(problems, "\n"), "called", "thrown", "broken promise", "missing.png")
 }

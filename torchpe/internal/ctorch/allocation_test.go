@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"torchpe/internal/expect"
 )
 
 // failNew in the environment makes the test binary a process whose allocations in C++ can fail: its
@@ -54,9 +56,7 @@ func TestFailingAllocations(t *testing.T) {
 		"testdata/failing_new.cc").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if err := os.WriteFile(told, make([]byte, unsafe.Sizeof(allocations{})), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(told, make([]byte, unsafe.Sizeof(allocations{})), 0o600))
 	cmd := exec.Command(os.Args[0], "-test.run=^TestFailingAllocations$", "-test.v")
 	cmd.Env = append(os.Environ(), "LD_PRELOAD="+library, failNew+"="+told)
 	out, err := cmd.CombinedOutput()
@@ -73,16 +73,10 @@ func TestFailingAllocations(t *testing.T) {
 
 // failAllocations runs in the process whose allocations can fail.
 func failAllocations(t *testing.T, path string) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Must(os.OpenFile(path, os.O_RDWR, 0))
 	defer f.Close()
-	memory, err := syscall.Mmap(int(f.Fd()), 0, int(unsafe.Sizeof(allocations{})),
-		syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
-	if err != nil {
-		t.Fatal(err)
-	}
+	memory := expect.Must(syscall.Mmap(int(f.Fd()), 0, int(unsafe.Sizeof(allocations{})),
+		syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED))
 	a := (*allocations)(unsafe.Pointer(unsafe.SliceData(memory)))
 	// libtorch keeps what is left of a failed backward pass in the queue of its thread. The next pass there
 	// frees it, in destructors that call operator new and end the process where that fails. So all runs on

@@ -1,6 +1,7 @@
 package ctorch
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // call runs the operation and frees what it made. An error must come with no tensor and have a
@@ -19,9 +22,7 @@ func (o operation) call(t *testing.T, a arguments) error {
 	if err != nil && (len(made) != 0 || strings.TrimSpace(err.Error()) == "") {
 		t.Errorf("%s: the error %q came with %d tensors", o.name, err, len(made))
 	}
-	if e := Release(made); e != nil {
-		t.Errorf("%s: its result cannot be freed: %v", o.name, e)
-	}
+	expect.Equal(t, o.name+": freeing its result", Release(made), nil)
 	return err
 }
 
@@ -61,10 +62,7 @@ func (a arguments) withInt(k, v int) arguments {
 // TestEveryFunctionHasACase reads functions.h and the table of operators, so that what is new there and
 // tested nowhere fails here.
 func TestEveryFunctionHasACase(t *testing.T) {
-	header, err := os.ReadFile("shim/functions.h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := expect.Must(os.ReadFile("shim/functions.h"))
 	declared := map[string]bool{}
 	function := regexp.MustCompile(`(?m)^FUNCTION\([^,]*, (tp_\w+),`)
 	for _, m := range function.FindAllStringSubmatch(string(header), -1) {
@@ -102,14 +100,10 @@ func TestGoodInput(t *testing.T) {
 		for _, grad := range []bool{true, false} {
 			a := o.good()
 			a.grad = grad
-			if err := o.call(t, a); err != nil {
-				t.Errorf("%s: %v", o.name, err)
-			}
+			expect.Equal(t, o.name, o.call(t, a), nil)
 			for k, s := range o.tensors {
 				if s.optional {
-					if err := o.call(t, a.with(k, 0)); err != nil {
-						t.Errorf("%s without operand %d: %v", o.name, k, err)
-					}
+					expect.Equal(t, fmt.Sprintf("%s without operand %d", o.name, k), o.call(t, a.with(k, 0)), nil)
 				}
 			}
 			a.free()
@@ -153,9 +147,7 @@ func TestBadIntegers(t *testing.T) {
 		a := o.good()
 		for k, i := range o.ints {
 			for _, v := range i.refused {
-				if err := o.call(t, a.withInt(k, v)); err == nil {
-					t.Errorf("%s takes %d as integer %d", o.name, v, k)
-				}
+				expect.Refused(t, fmt.Sprintf("%s: %d as integer %d", o.name, v, k), o.call(t, a.withInt(k, v)))
 			}
 			for _, v := range []int{math.MinInt, math.MinInt + 1, math.MinInt32, -1, 0, 2,
 				math.MaxInt32, math.MaxInt - 1} {
@@ -186,9 +178,7 @@ func TestBadLists(t *testing.T) {
 		a := o.good()
 		for _, list := range absurdLists {
 			a.list = list
-			if err := o.call(t, a); err == nil {
-				t.Errorf("%s takes the list %v", o.name, list)
-			}
+			expect.Refused(t, fmt.Sprintf("%s: the list %v", o.name, list), o.call(t, a))
 		}
 		for _, list := range [][]int{nil, {}, {0}, {-1}, {-1, -1}, {0, 0}, {math.MaxInt},
 			{math.MaxInt, 1}, {0, math.MaxInt}, {0, math.MaxInt, math.MaxInt}, {2, 2}} {
@@ -273,9 +263,7 @@ func TestRandomCalls(t *testing.T) {
 		if failed == 0 || failed == calls {
 			t.Errorf("sequence %d: %d of %d calls failed; the mixture tests nothing", seed, failed, calls)
 		}
-		if n := Live() - before; n != 0 {
-			t.Fatalf("sequence %d: %d tensors are left", seed, n)
-		}
+		expect.Equal(t, fmt.Sprintf("sequence %d: tensors left", seed), Live()-before, 0)
 	}
 	SetFusedForm(Fused)
 	SetPrecision(0)

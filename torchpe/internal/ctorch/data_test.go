@@ -2,9 +2,10 @@ package ctorch
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // TestFromDataFits checks that an array is only read as far as it goes: a shape that holds more or
@@ -28,9 +29,7 @@ func TestFromDataFits(t *testing.T) {
 	}
 	empty := must(FromData([]float64(nil), []int{3, 0}, Float64, CPU))
 	defer Release([]Handle{empty})
-	if err := Read(empty, []float64(nil)); err != nil {
-		t.Errorf("reading nothing: %v", err)
-	}
+	expect.Equal(t, "reading nothing", Read(empty, []float64(nil)), nil)
 }
 
 // TestReadFits checks that reading fills exactly the array it is given.
@@ -39,9 +38,8 @@ func TestReadFits(t *testing.T) {
 	h := must(FromData(want, []int{2, 2}, Int64, CPU))
 	defer Release([]Handle{h})
 	have := make([]int64, 4)
-	if err := Read(h, have); err != nil || !slices.Equal(have, want) {
-		t.Errorf("read %v, error %v; want %v", have, err, want)
-	}
+	expect.NoError(t, Read(h, have))
+	expect.Equal(t, "read", have, want)
 	if Read(h, make([]int64, 3)) == nil || Read(h, make([]int64, 5)) == nil ||
 		Read(h, make([]float32, 4)) == nil || Read(h, []bool(nil)) == nil {
 		t.Error("reading into an array of another size is no error")

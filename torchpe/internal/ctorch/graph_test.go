@@ -1,8 +1,9 @@
 package ctorch
 
 import (
-	"slices"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 func init() {
@@ -43,9 +44,7 @@ func testDeviceMemory(t *testing.T) {
 	}
 	for _, err := range []error{Synchronize(CPU), ResetPeakMemory(CPU), ReleaseCached(CPU),
 		SetDeterministic(true), SetDeterministic(false)} {
-		if err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, err)
 	}
 	for _, device := range []int{-1, 1 << 20, 1 + DescribeSystem().GPUs} {
 		_, _, _, err := DeviceMemory(device)
@@ -68,13 +67,9 @@ func testWrite(t *testing.T) {
 	}
 	got := make([]float64, 6)
 	check(Read(x, got))
-	if !slices.Equal(got, []float64{7, 7, 7, 7, 7, 7}) {
-		t.Errorf("after refused writes %v", got)
-	}
+	expect.Equal(t, "after refused writes", got, []float64{7, 7, 7, 7, 7, 7})
 	check(Write(none, []float64{}))
 	check(Write(x, []float64{1, 2, 3, 4, 5, 6}))
 	check(Read(x, got))
-	if !slices.Equal(got, []float64{1, 2, 3, 4, 5, 6}) {
-		t.Errorf("%v", got)
-	}
+	expect.Equal(t, "values", got, []float64{1, 2, 3, 4, 5, 6})
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // A program starts without the library. Where it computes, the first call loads it and arrives whole, or
@@ -38,9 +40,7 @@ func TestLoadedByFirstCall(t *testing.T) {
 	run("no library", 1, "torchpe: libtorchpe.so: cannot open shared object file", "compute")
 
 	library := filepath.Join(dir, "lib/libtorchpe.so")
-	if err := os.Mkdir(filepath.Dir(library), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Mkdir(filepath.Dir(library), 0o777))
 	if here, err := filepath.Abs("../../../lib/libtorchpe.so"); err != nil {
 		t.Fatal(err)
 	} else if err := os.Symlink(here, library); err != nil {
@@ -57,9 +57,7 @@ func TestLoadedByFirstCall(t *testing.T) {
 		if out, err := cc.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		if err := os.Rename(library+".new", library); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Rename(library+".new", library))
 		run(other.source, 1, other.says, "compute")
 	}
 }

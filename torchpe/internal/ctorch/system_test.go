@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // systemCases holds a test for every C function of functions.h that is about the machine, not about
@@ -23,22 +25,18 @@ var systemCases = map[string]func(t *testing.T){
 	"tp_live": func(t *testing.T) {
 		before := Live()
 		h := must(Full(nil, 0, Float32, CPU))
-		if n := Live(); n != before+1 {
-			t.Errorf("%d tensors after making one, %d before", n, before)
-		}
+		expect.Equal(t, "tensors after making one", Live(), before+1)
 		check(Release([]Handle{h}))
-		if n := Live(); n != before {
-			t.Errorf("%d tensors after freeing one, %d before it was made", n, before)
-		}
+		expect.Equal(t, "tensors after freeing one", Live(), before)
 	},
 	"tp_free_text":       func(*testing.T) {}, // failure and taken call it for every error and text here
 	"tp_release":         testRelease,
 	"tp_system":          func(t *testing.T) { testVersions(t, DescribeSystem()) },
 	"tp_running_version": func(t *testing.T) { testVersions(t, DescribeSystem()) },
 	"tp_cuda_reason": func(t *testing.T) {
-		if s := DescribeSystem(); s.CUDAAvailable != (s.CUDAReason == "") {
-			t.Errorf("CUDA available: %v, and why not: %q", s.CUDAAvailable, s.CUDAReason)
-		}
+		s := DescribeSystem()
+		expect.Equal(t, fmt.Sprintf("CUDA is available (why not: %q)", s.CUDAReason), s.CUDAAvailable,
+			s.CUDAReason == "")
 	},
 	"tp_gpu": func(t *testing.T) {
 		for _, i := range []int{-1, DescribeSystem().GPUs, 1 << 20} {
@@ -48,9 +46,7 @@ var systemCases = map[string]func(t *testing.T){
 		}
 	},
 	"tp_blas": func(t *testing.T) {
-		if DescribeSystem().BLAS == "" {
-			t.Error("no name of the BLAS")
-		}
+		expect.Equal(t, "no name of the BLAS", DescribeSystem().BLAS == "", false)
 	},
 	"tp_blas_kernel": testKernels,
 	"tp_blas_wanted": testKernels,
@@ -96,18 +92,10 @@ func testRelease(t *testing.T) {
 	before := Live()
 	a, b := must(Full(nil, 0, Float32, CPU)), must(Full(nil, 0, Float32, CPU))
 	err := Release([]Handle{a, 0, 1 << 40, a, b})
-	if err == nil || !strings.Contains(err.Error(), "3 of 5") {
-		t.Errorf("freeing two open handles and three others: %v", err)
-	}
-	if n := Live(); n != before {
-		t.Errorf("%d tensors, %d before", n, before)
-	}
-	if err := Release([]Handle{b}); err == nil {
-		t.Error("freeing twice is no error")
-	}
-	if err := Release(nil); err != nil {
-		t.Errorf("freeing nothing: %v", err)
-	}
+	expect.Error(t, err, "3 of 5")
+	expect.Equal(t, "tensors", Live(), before)
+	expect.Refused(t, "freeing twice", Release([]Handle{b}))
+	expect.Equal(t, "freeing nothing", Release(nil), nil)
 	c := must(Full(nil, 0, Float32, CPU))
 	defer Release([]Handle{c})
 	if _, err := Describe(b); c == b || err == nil {
@@ -141,9 +129,8 @@ func testThreads(t *testing.T) {
 	for _, n := range []int{2, 1, 3} {
 		SetThreads(n)
 		ask <- n
-		if other := <-have; other != n || Threads() != n {
-			t.Errorf("after SetThreads(%d) another thread has %d, this one %d", n, other, Threads())
-		}
+		expect.Equal(t, fmt.Sprintf("threads of another thread and this one after SetThreads(%d)", n),
+			[2]int{<-have, Threads()}, [2]int{n, n})
 	}
 	close(ask)
 	end.Wait()
@@ -171,25 +158,21 @@ func testTrace(t *testing.T) {
 			t.Errorf("the operators of a transpose are %q", names)
 		}
 	}
-	if _, err := TraceEnd(path); err == nil {
-		t.Error("a trace that was not begun ends")
-	}
+	expect.Refused(t, "the end of a trace that was not begun", expect.ErrorOf(TraceEnd(path)))
 }
 
 func testAttentionForm(t *testing.T) {
 	for _, form := range []int{1, 0, 2, -1} {
 		SetAttentionForm(form)
-		if want := map[bool]int{true: form}[form == 1]; AttentionForm() != want {
-			t.Errorf("form of attention %d is %d, want %d", form, AttentionForm(), want)
-		}
+		expect.Equal(t, fmt.Sprint("form of attention ", form), AttentionForm(),
+			map[bool]int{true: form}[form == 1])
 	}
 }
 
 func testPrecision(t *testing.T) {
 	for _, p := range []int{2, 1, 0, 7, -1} {
 		SetPrecision(p)
-		if want := map[bool]int{true: p}[p >= 0 && p < 3]; Precision() != want { // another number is float32
-			t.Errorf("precision %d is %d, want %d", p, Precision(), want)
-		}
+		want := map[bool]int{true: p}[p >= 0 && p < 3] // another number is float32
+		expect.Equal(t, fmt.Sprint("precision ", p), Precision(), want)
 	}
 }

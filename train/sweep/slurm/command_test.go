@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,9 +36,7 @@ func TestCall(t *testing.T) {
 		name, value, _ := strings.Cut(e, "=")
 		t.Setenv(name, value)
 	}
-	if out, err := call(t.Context(), "squeue", "a b", "$(c)"); err != nil || out != "a b\n$(c)\n" {
-		t.Errorf("%q %v", out, err)
-	}
+	expect.Equal(t, "said", expect.Must(call(t.Context(), "squeue", "a b", "$(c)")), "a b\n$(c)\n")
 	env := string(expect.Must(os.ReadFile(filepath.Join(fake, "env"))))
 	expect.Contains(t, env, "SLURM_CONF=/x\n", "SBATCH_ACCOUNT=mine\n", "LC_ALL=C\n")
 	for _, not := range []string{"SLURM_RESTART_COUNT", "SLURM_ARRAY", "SLURM_TIME", "SQUEUE_", "SCANCEL_",
@@ -114,13 +113,9 @@ N/A|RUNNING|interactive|None
 	for _, bad := range []string{"0|RUNNING", "0...|PENDING|x.0123abcd.0|x", "N/A|RUNNING|x.0123abcd.0|None",
 		"|RUNNING|x.0123abcd.0|None", "0||x.0123abcd.0|None", "slurm is down for maintenance", "\x01\xff|"} {
 		put(t, filepath.Join(fake, "queue"), bad+"\n")
-		if got, err := queueOf(t.Context(), jobs); err == nil {
-			t.Errorf("%q: %v", bad, got)
-		}
+		expect.Refused(t, fmt.Sprintf("%q", bad), expect.ErrorOf(queueOf(t.Context(), jobs)))
 	}
-	if got, err := queueOf(t.Context(), nil); err != nil || len(got) != 0 {
-		t.Errorf("no jobs: %v %v", got, err)
-	}
+	expect.Equal(t, "no jobs", len(expect.Must(queueOf(t.Context(), nil))), 0)
 }
 
 func TestHeld(t *testing.T) {
@@ -154,9 +149,7 @@ func TestOptions(t *testing.T) {
 		expect.Equal(t, dir, CheckDir(dir) == nil, want)
 	}
 	t.Chdir(expect.Must(os.MkdirTemp(t.TempDir(), `a\b`)))
-	if err := CheckDir("s"); err == nil {
-		t.Error("a relative path in a folder with a backslash was taken")
-	}
+	expect.Refused(t, "a relative path in a folder with a backslash", CheckDir("s"))
 	for _, c := range []struct{ limit, signal, want time.Duration }{
 		{time.Hour, 2 * time.Minute, 2 * time.Minute}, {0, time.Minute, time.Minute},
 		{time.Minute, 2 * time.Minute, 30 * time.Second}, {time.Minute, time.Minute, 30 * time.Second},

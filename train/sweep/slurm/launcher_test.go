@@ -60,10 +60,8 @@ func TestLaunch(t *testing.T) {
 		!slices.Equal(r.Waiting, []int{1, 3}) || !slices.Equal(r.Held, []int{5}) {
 		t.Fatalf("%+v %v", r, err)
 	}
-	if queue, err := Queued(t.Context(), s); err != nil || !maps.Equal(queue, map[int]Place{
-		1: {"RUNNING", ""}, 5: {"PENDING", "JobHeldUser"}}) {
-		t.Errorf("%v %v", queue, err)
-	}
+	expect.Equal(t, "queue", expect.Must(Queued(t.Context(), s)),
+		map[int]Place{1: {"RUNNING", ""}, 5: {"PENDING", "JobHeldUser"}})
 	// Nothing happens while the controller does not answer or answers nonsense.
 	for _, body := range []string{"echo Unable to contact slurm controller >&2; exit 1", "echo hello", "exit 3"} {
 		fakeCommand(t, "squeue", body)
@@ -102,9 +100,8 @@ func TestLaunchLost(t *testing.T) {
 		t.Errorf("%+v %v", r, err)
 	}
 	l := Launcher{Program: "/bin/torchpe", TakeLost: true, Submitted: func(got Report) { r = got }}
-	if err := l.Launch(t.Context(), s); err != nil || !slices.Equal(r.Jobs[0].Tasks, []int{0, 1}) {
-		t.Errorf("%+v %v", r, err)
-	}
+	expect.NoError(t, l.Launch(t.Context(), s))
+	expect.Equal(t, "tasks", r.Jobs[0].Tasks, []int{0, 1})
 	calls := sbatches(t, fake)
 	if slices.Contains(calls[0], "--break-lock") || !slices.Contains(calls[1], "--break-lock") {
 		t.Errorf("%q", calls)
@@ -146,11 +143,9 @@ n=$(($(cat "$fake/n" 2>/dev/null) + 1)); echo $n >"$fake/n"; printf '%s\0' "$@" 
 	for i, want := range map[int][]int{0: {20, 21}, 1: {22}, 2: {}} {
 		expect.Equal(t, fmt.Sprint("array index ", i), r.Jobs[2].tasksOf(i), want)
 	}
-	jobs, err := recordedJobs(s)
+	jobs := expect.Must(recordedJobs(s))
 	slices.SortFunc(jobs, func(a, b Job) int { return a.ID - b.ID })
-	if err != nil || fmt.Sprint(jobs) != fmt.Sprint(r.Jobs) {
-		t.Errorf("%v, want %v, %v", jobs, r.Jobs, err)
-	}
+	expect.Equal(t, "jobs", fmt.Sprint(jobs), fmt.Sprint(r.Jobs))
 }
 
 // Whatever sbatch does, what was submitted is reported, and the rest is submitted the next time unless
@@ -205,9 +200,7 @@ func TestSubmitStaysInside(t *testing.T) {
 // versions have more keys.
 func TestRecords(t *testing.T) {
 	s := newSweep(t, "s", 1)
-	if jobs, err := recordedJobs(s); err != nil || jobs != nil {
-		t.Errorf("%v %v", jobs, err)
-	}
+	expect.Equal(t, "jobs", expect.Must(recordedJobs(s)), nil)
 	name := arrayName(s) + ".0123abcd.0"
 	for _, text := range []string{"", "{", `{"name": "` + arrayName(s) + `.ffffffff.0"}`, "null"} {
 		expect.NoError(t, write(s, name+".json", []byte(text)))
