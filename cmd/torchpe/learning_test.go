@@ -121,7 +121,7 @@ func TestMembersOfConfig(t *testing.T) {
 		expect.Equal(t, c.flags, seeds+sigmas, c.seeds+c.sigmas)
 	}
 	for flags, want := range map[string]string{
-		"mixed.json --seeds 5":     "mixed.json has members that differ in sigma, not only in the seed: give --sigma, too",
+		"mixed.json --seeds 5":     "mixed.json has members that differ in sigma, not only in the seed: give --sigma",
 		"three.json --members 2":   "--members 2, but --config has 3",
 		"three.json --sigma 0.1,1": "--sigma: 2 values for 3 members",
 	} {

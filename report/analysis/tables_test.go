@@ -103,8 +103,8 @@ func TestOtherData(t *testing.T) {
 	fewer.member.Run.Config.Masked = &config.MaskedConfig{TestLevels: []float64{.15, .9}}
 	more.member.Run.Config.Masked = &config.MaskedConfig{TestLevels: []float64{.9}}
 	in.noteOtherData(fewer, more)
-	expect.Contains(t, strings.Join(in.Notes, "; "), "a has attention with 15\u00a0% of the tokens masked, the reference "+
-		"b with 90\u00a0%")
+	expect.Contains(t, strings.Join(in.Notes, "; "), "a has attention with 15\u00a0% of the tokens masked, the "+
+		"reference b with 90\u00a0%")
 }
 
 // A file of several members' distances has an axis of members.

@@ -131,8 +131,9 @@ func specs() []spec {
 				"blocks; dots are seeds. Q of a fixed encoding shows how far the order of tokens alone matches " +
 				"the modules.{chance}"},
 		{ID: "attention", Section: "Attention", Title: "Attention between tokens", Make: attention,
-			Caption: "Attention from the token of a row to that of a column, {probed} of the tokens masked: mean over " +
-				"heads and test samples, first seed, tokens ordered by module if modules are known{clusters}.{tokens}"},
+			Caption: "Attention from the token of a row to that of a column, {probed} of the tokens masked: mean " +
+				"over heads and test samples, first seed, tokens ordered by module if modules are known{clusters}." +
+				"{tokens}"},
 		{ID: "models", Section: "Runs", Title: "Models", Tables: []func(*draft){modelTable}},
 	}
 	for i := range all {
