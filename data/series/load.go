@@ -3,6 +3,7 @@ package series
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -65,7 +66,32 @@ func Load(files []string, o Options) (*Set, error) {
 		same[sum] = p.String()
 		planned[i] = plan{} // frees the numbers of text
 	}
+	l.set.Notes = append(l.set.Notes, groupNotes(l.set.Runs)...)
 	return l.set, nil
+}
+
+// groupNotes notes files of one subject whose datasets lie in groups that are called like several.
+func groupNotes(runs []Run) (notes []string) {
+	inside, subjects := map[string][]string{}, map[string][]string{} // by file
+	for _, r := range runs {
+		if !slices.Contains(subjects[r.File], r.Subject) {
+			subjects[r.File] = append(subjects[r.File], r.Subject)
+		}
+		for _, part := range parts(r.Name) {
+			isSubject := bidsFolder.MatchString(part) || sixDigits.MatchString(part)
+			if isSubject && !slices.Contains(inside[r.File], part) {
+				inside[r.File] = append(inside[r.File], part)
+			}
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(inside)) {
+		if len(inside[file]) > 1 && len(subjects[file]) == 1 {
+			notes = append(notes, fmt.Sprintf("%s counts as one subject, %s, but its datasets are named like several "+
+				"(%s): to hold out subjects, write a file for each.", file, subjects[file][0],
+				wording.List(3, inside[file])))
+		}
+	}
+	return notes
 }
 
 // hash returns the length of x and its FNV-1a, by numbers.
