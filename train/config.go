@@ -106,6 +106,13 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 	if scheme.Learned {
 		c.checkTakenTable(bad)
 	}
+	if c.From != nil && c.From.Takes(false) {
+		run, err := config.Read(filepath.Join(c.From.Run, "config.json"))
+		if err == nil && run.Heads != c.Heads { // startFrom reports the error of the run
+			bad.Add("--heads: attention is taken from %s, which has %d, but here %d: give --heads %[2]d", c.From.Run,
+				run.Heads, c.Heads)
+		}
+	}
 	for _, tokens := range c.EvalTokens {
 		if err := scheme.CheckTokens(c.Side()*c.Side(), tokens, options); err != nil {
 			bad.Add("--eval-tokens: %v", err) // and no larger size either

@@ -111,17 +111,19 @@ func (e *ensemble) checkRows(from *config.FromConfig) error {
 	if !from.Takes(true) {
 		return nil
 	}
-	placed, err := tokensByPlace(probes.Metadata)
+	byName := here[tokenNames] != "" && probes.Metadata[tokenNames] != ""
+	placed, err := tokensByPlace(probes.Metadata, byName)
 	if err != nil {
 		return err
 	}
-	own, err := tokensByPlace(here)
+	own, err := tokensByPlace(here, byName)
 	if err != nil {
 		return err
 	}
-	isNamed := func(about map[string]string) bool { return about[tokenNames] != "" }
-	if isNamed(here) != isNamed(probes.Metadata) {
-		return nil
+	if placed == nil {
+		placed = numbered(len(own))
+	} else if own == nil {
+		own = numbered(len(placed))
 	}
 	return compareRows(placed, own, "give the tokens its order, names and --positions, or give --take no-pe")
 }
@@ -137,10 +139,18 @@ func compareRows(there, here []string, cure string) error {
 	return nil
 }
 
-// tokensByPlace returns the names of tokens in the order of their places, from the metadata of probes.
-// Tokens without names have their numbers.
-func tokensByPlace(about map[string]string) (names []string, err error) {
-	if about[tokenNames] != "" {
+// numbered returns how the first n tokens are called if they have no names.
+func numbered(n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprint("token ", i))
+	}
+	return names
+}
+
+// tokensByPlace returns the names of tokens, or their numbers, in the order of their places, from the metadata of
+// probes; nil for numbers without places, where each token is at its own.
+func tokensByPlace(about map[string]string, byName bool) (names []string, err error) {
+	if byName {
 		names = strings.Split(about[tokenNames], "\n")
 	}
 	if about[tokenOrder] == "" {
@@ -150,14 +160,15 @@ func tokensByPlace(about map[string]string) (names []string, err error) {
 	if err := json.Unmarshal([]byte(about[tokenOrder]), &order); err != nil {
 		return nil, fmt.Errorf("probes: %s: %w", tokenOrder, err)
 	}
+	if names == nil {
+		names = numbered(len(order))
+	}
 	placed := make([]string, len(order))
 	for i, place := range order {
-		if place < 0 || place >= len(order) || names != nil && len(names) != len(order) {
+		if place < 0 || place >= len(order) || len(names) != len(order) {
 			return nil, fmt.Errorf("probes: %s is no order of the tokens", tokenOrder)
 		}
-		if placed[place] = fmt.Sprint("token ", i); names != nil {
-			placed[place] = names[i]
-		}
+		placed[place] = names[i]
 	}
 	return placed, nil
 }

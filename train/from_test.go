@@ -131,6 +131,8 @@ func TestStartFromRefuses(t *testing.T) {
 	}{
 		"width": {func(c *Config) { c.DModel = 32 },
 			[]string{"attn.out.bias: its shape is [16] there, but [32] here", "more\ngive the sizes of that run"}},
+		"heads": {func(c *Config) { c.Heads = 2 },
+			[]string{"--heads: attention is taken from ", "which has 1, but here 2: give --heads 1"}},
 		"layers": {func(c *Config) { c.Layers = 1 }, []string{"block1.attn.in.weight: this model lacks it"}},
 		"biases": {func(c *Config) { c.PE = "rope" },
 			[]string{"block0.attn.in.bias: this model lacks it", "--attention-bias"}},
@@ -183,6 +185,21 @@ func TestStartFromOtherPlaces(t *testing.T) {
 	c.From = &config.FromConfig{Run: placed, Take: config.TakePE}
 	c.Masked.Files = &series.Source{Data: []string{expect.File(t, "b.csv", "c,b,a\n"+rows)}}
 	startedFrom(t, c)
+
+	// Without names, tokens go by their numbers, also if one of the runs has no positions.
+	path = expect.File(t, "order.txt", "1\n0\n2\n")
+	numbered := &config.PositionsConfig{File: path, As: "order", SHA256: expect.Must(config.SumOf(path))}
+	c.Masked.Files = &series.Source{Data: []string{expect.File(t, "c.csv", rows)}, Tokens: 3}
+	for _, before := range []*config.PositionsConfig{nil, numbered} {
+		c.Positions, c.From = before, nil
+		from, _ := runTiny(t, c)
+		c.From = &config.FromConfig{Run: from, Take: config.TakePE}
+		startedFrom(t, c)
+		if c.Positions = numbered; before != nil {
+			c.Positions = nil
+		}
+		expect.Error(t, started(t, c).startFrom(), "row 0 of its weights stands for ")
+	}
 }
 
 // TestPlacesAreData: a run does not continue if the tokens of its data have other places.

@@ -194,6 +194,9 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return nil
 	case !cmd.HasSubCommands():
+		if args[0] == "true" || args[0] == "false" {
+			return fmt.Errorf("unknown argument %q: a switch takes it after =, as in --tensorboard=false", args[0])
+		}
 		return fmt.Errorf("unknown argument %q", args[0])
 	}
 	cmd.SuggestionsMinimumDistance = 2 // edits
@@ -366,8 +369,8 @@ func (d *destination) check() error {
 
 // flagError suggests the flag that a mistyped one may mean, or the command if that is mistyped.
 func flagError(cmd *cobra.Command, err error) error {
-	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
-		return noArguments(cmd, args)
+	if wrong := cmd.ValidateArgs(cmd.Flags().Args()); cmd.HasSubCommands() && wrong != nil {
+		return wrong
 	}
 	_, name, ok := strings.Cut(err.Error(), "unknown flag: --")
 	if !ok {

@@ -163,6 +163,9 @@ func (f *trainFlags) checkAllowed() error {
 	all := config.KeysWith(config.Results, config.Measures)
 	for _, key := range f.allowChanged {
 		if !slices.Contains(all, key) {
+			if member := "members." + key; slices.Contains(all, member) {
+				return usagef("--allow-changed %s: in config.json it is %s", key, member)
+			}
 			return usagef("--allow-changed %s: config.json has no such setting%s", key, wording.Hint(key, all))
 		}
 	}

@@ -34,6 +34,9 @@ func hint(name string) string {
 				labels = append(labels, s.Name+"-"+sigma)
 			}
 		}
+		if slices.Contains(labels, name) { // in a list by layer
+			return fmt.Sprintf(": by layer, give %s and --sigma %s", m[1], sigma)
+		}
 		if labels != nil {
 			return did(labels)
 		}

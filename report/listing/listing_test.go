@@ -68,6 +68,17 @@ func rows(t *testing.T, l *listing.List) (columns []string, rows []map[string]an
 	return columns, got.Rows
 }
 
+// What config.json omits has its default value.
+func TestOmittedSettings(t *testing.T) {
+	dir := t.TempDir()
+	ensemble(t, filepath.Join(dir, "wide"), `,"window":"3"`, member{.2, 1e-4, 1, .2, ""})
+	ensemble(t, filepath.Join(dir, "all"), "", member{.2, 1e-4, 1, .2, ""})
+	for where, want := range map[string]int{"window=0": 1, "window<8": 2, "window=3": 1} {
+		s := expect.Must(read(dir).Select(listing.Query{Where: []string{where}}))
+		expect.Equal(t, where, len(s.Rows), want)
+	}
+}
+
 func TestRead(t *testing.T) {
 	dir := sample(t)
 	l := read(dir)

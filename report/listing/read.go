@@ -14,6 +14,7 @@ import (
 	"torchpe/report/cohort"
 	"torchpe/report/item"
 	"torchpe/report/table"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -133,6 +134,11 @@ func readRun(p rootedPlace) ([]Row, error) {
 			}
 			if strings.HasSuffix(key, ".sha256") { // may look like a number
 				v[columnName(key)] = table.Text(s[:min(hashDigits, len(s))])
+			}
+		}
+		for _, s := range config.Settings() {
+			if _, has := settings[s.Key]; !has && s.Flag != "" { // config.json omits some values
+				v[columnName(s.Key)] = table.Parse(s.TextIn(&run.Config.Config))
 			}
 		}
 		v["run"], v["dir"], v["member"] = table.Text(p.Name), table.Text(p.Dir), table.Count(i)

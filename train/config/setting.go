@@ -277,6 +277,19 @@ func (s Setting) Store(c *Config, f *Flag) error {
 	return nil
 }
 
+// TextIn returns the value in a configuration as the command line has it. It is empty for other tasks, and for
+// members and lists.
+func (s Setting) TextIn(c *Config) string {
+	values := s.values(c)
+	if s.IsMember() || !s.Tasks.has(c) || len(values) != 1 {
+		return ""
+	}
+	if values[0].IsZero() && s.Zero != "" {
+		return s.Zero
+	}
+	return textOf(values[0])
+}
+
 // Ignored returns a note if the flag of the setting has no effect on a configuration, else "".
 func (s Setting) Ignored(c *Config) string {
 	where := ""
