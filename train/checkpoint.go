@@ -248,8 +248,12 @@ func (t *trainer) checkResumed(c *runlog.Checkpoint, records []runlog.Record) er
 func (t *trainer) checkEnd(step int, records []runlog.Record, until string) error {
 	isRecorded := slices.ContainsFunc(records, func(r runlog.Record) bool { return r.Step == step })
 	if total := t.intervals().total; total < step || total == step && !isRecorded {
-		return &ConfigError{fmt.Errorf("it is at step %d, and would end at step %d: give a greater length, or start a "+
-			"new run", step, total)}
+		missing := ""
+		if total == step {
+			missing = ", which metrics.jsonl lacks"
+		}
+		return &ConfigError{fmt.Errorf("it is at step %d, and would end at step %d%s: give a greater length, or start "+
+			"a new run", step, total, missing)}
 	}
 	for _, text := range []string{until, t.config.Until} {
 		if until == t.config.Until || text == "" {

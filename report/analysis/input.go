@@ -334,7 +334,7 @@ func (m *Model) restrict(in *Input) error {
 		t.Values, t.Tokens = t.Values[m.from*t.Dim:to*t.Dim], to-m.from
 		for j, v := range t.Values {
 			if v-v != 0 {
-				return fmt.Errorf("%s: table %d: row %d, column %d is %v: want finite numbers",
+				return fmt.Errorf("%s: table %d: row %d, column %d (from 0) is %v: want finite numbers",
 					m.Source, t.Block, m.from+j/t.Dim, j%t.Dim, v)
 			}
 		}

@@ -75,8 +75,8 @@ func finiteArray(reference string, header text.Choice, fits func([]int) error) (
 	a, err := arrayfile.Read(reference, header, fits)
 	for i, v := range a.Data {
 		if v-v != 0 {
-			return a, fmt.Errorf("%s: row %d, column %d is %v: want finite numbers", a.Source, i/a.Shape[1],
-				i%a.Shape[1], v)
+			return a, fmt.Errorf("%s: row %d, column %d (from 0) is %v: want finite numbers", a.Source,
+				i/a.Shape[1], i%a.Shape[1], v)
 		}
 	}
 	return a, err

@@ -57,7 +57,7 @@ func (o Options) Validate() error {
 		fault("GPU type %s without a number of GPUs: give --gpus", o.GPUType)
 	}
 	if o.Time < 0 || o.Time%time.Minute != 0 {
-		fault("time limit %v: Slurm takes whole minutes", o.Time)
+		fault("--time %v: Slurm takes whole minutes", o.Time)
 	}
 	if o.Signal < 0 || o.Signal%time.Second != 0 || o.Time > 0 && o.Signal >= o.Time {
 		fault("signal %v before the limit: give whole seconds, less than the limit", o.Signal)
