@@ -122,7 +122,7 @@ func TestRefusals(t *testing.T) {
 		{toeplitz + "--query good.csv --key rows.csv", []string{"rows.csv has 2 outputs, the query's has 3"}},
 		{toeplitz + "--query good.csv --key good.csv --in-out", []string{"[inputs,outputs] with 2 inputs"}},
 		{toeplitz + "--query good.csv --key good.csv --words none.npy", []string{"[0 2]", "[words,2]"}},
-		{toeplitz + "--query good.csv --key good.csv --words nan.csv", []string{"nan.csv: row 1, column 0 (from 0) is"}},
+		{toeplitz + "--query good.csv --key good.csv --words nan.csv", []string{"nan.csv: row 1, column 0 (from 0)"}},
 		{toeplitz + "--query nan.csv --key good.csv", []string{"nan.csv: row 1, column 0 (from 0) is NaN"}},
 		{toeplitz + "--heads 2", []string{"--query"}},
 		{toeplitz + "--shuffles -1", []string{"--shuffles -1"}},
