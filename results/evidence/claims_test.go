@@ -181,11 +181,11 @@ var claims = []claim{
 		file: puzzlesFile},
 	{quote: "[simulated network] all models converged to the same MSE", printed: "F = .24, p = .97",
 		other: networkErrors, isNone: true, verdict: inconclusive, besides: "10,000 steps, not 50,000: half of " +
-			"the encodings have not learned the network; nope instead of learn-1",
+			"the encodings have not learned the network, and relative has not after 50,000; nope instead of learn-1",
 		file: "nmar.csv"},
 	{quote: "[simulated network] " + paper.NetworkFound, printed: "only in a figure", other: networkModules,
-		besides: "learn-0.1 against learn-2, five seeds, of which two were added after a look at three; learn-0.2 " +
-			"and learn-1 were not trained for 50,000 steps", file: "nmar.csv"},
+		besides: "learn-0.1 against learn-2, five seeds, of which two were added after a look at three; the " +
+			"other encodings have fewer seeds", file: "nmar.csv"},
 	{quote: "[human fMRI] " + paper.BestErrors,
 		printed: "only in a figure", words: fmriErrors, verdict: inconclusive,
 		besides: "two seeds, 12 subjects, two layers, 12,000 steps; learn-0.2 was not trained", file: "fmri.csv"},
