@@ -103,16 +103,7 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 			bad.Add("--sigma: %s is initialised with sigma, but member %d has none", c.PE, i)
 		}
 	}
-	if scheme.Learned {
-		c.checkTakenTable(bad)
-	}
-	if c.From != nil && c.From.Takes(false) {
-		run, err := config.Read(filepath.Join(c.From.Run, "config.json"))
-		if err == nil && run.Heads != c.Heads { // startFrom reports the error of the run
-			bad.Add("--heads: attention is taken from %s, which has %d, but here %d: give --heads %[2]d", c.From.Run,
-				run.Heads, c.Heads)
-		}
-	}
+	c.checkTaken(scheme, bad)
 	for _, tokens := range c.EvalTokens {
 		if err := scheme.CheckTokens(c.Side()*c.Side(), tokens, options); err != nil {
 			bad.Add("--eval-tokens: %v", err) // and no larger size either
@@ -121,15 +112,23 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 	}
 }
 
-// checkTakenTable refuses another sigma or initialisation than that of the run whose table is
-// taken: reports would label the model by it.
-func (c *Config) checkTakenTable(bad *config.Problems) {
-	if c.From == nil || !c.From.Takes(true) {
+// checkTaken refuses another number of heads than that of the run whose attention is taken: its weights would be
+// cut otherwise. It refuses another sigma or initialisation than that of the run whose table is taken: reports would
+// label the model by it.
+func (c *Config) checkTaken(scheme pe.Scheme, bad *config.Problems) {
+	if c.From == nil {
 		return
 	}
 	run, err := config.Read(filepath.Join(c.From.Run, "config.json"))
 	if err != nil || len(run.Members) == 0 {
 		return // startFrom reports the error of the run
+	}
+	if c.From.Takes(false) && run.Heads != c.Heads {
+		bad.Add("--heads: attention is taken from %s, which has %d, but here %d: give --heads %[2]d", c.From.Run,
+			run.Heads, c.Heads)
+	}
+	if !scheme.Learned || !c.From.Takes(true) {
+		return
 	}
 	differ := func(flag, here, there string) {
 		if here != there {

@@ -55,7 +55,7 @@ var refusals = []struct {
 	{"train --allow-changed lr", 2, "--resume"},
 	{"train --resume --allow-changed epoch", 2, "epochs"},
 	{"train --resume --allow-changed lr", 2, "in config.json it is members.lr"},
-	{"train --pe learn-0.1*2,nope", 2, "by layer, give learn and --sigma 0.1"},
+	{"train --pe learn-0.1*2,nope", 2, "here it is learn without its sigma, which --sigma 0.1 gives"},
 	{"train --tensorboard false", 2, "--tensorboard=false"},
 	{"sweep quick --mem 8G", 2, "unknown flag: --mem; did you mean --memory?"},
 	{"train --threads 0", 2, "--threads"},

@@ -34,8 +34,8 @@ func hint(name string) string {
 				labels = append(labels, s.Name+"-"+sigma)
 			}
 		}
-		if slices.Contains(labels, name) { // in a list by layer
-			return fmt.Sprintf(": by layer, give %s and --sigma %s", m[1], sigma)
+		if slices.Contains(labels, name) { // a part of another value, such as learn-0.1@1-4
+			return fmt.Sprintf("; here it is %s without its sigma, which --sigma %s gives", m[1], sigma)
 		}
 		if labels != nil {
 			return did(labels)

@@ -141,8 +141,9 @@ func (s *Study) add(groups []cohort.Group) error {
 		return err
 	}
 	c := models[0].Run.Config
-	x, held := cohort.Course(models, read, func(r runlog.Record) float64 { e, _ := errorsOf(c, r); return e })
-	trainedAt, train := cohort.Course(models, read, func(r runlog.Record) float64 { _, e := errorsOf(c, r); return e })
+	x, held := cohort.Course(models, read, "", func(r runlog.Record) float64 { e, _ := errorsOf(c, r); return e })
+	trainedAt, train := cohort.Course(models, read, "",
+		func(r runlog.Record) float64 { _, e := errorsOf(c, r); return e })
 	if x == nil || trainedAt == nil {
 		return errors.New("the runs have no record at the same " + s.unit)
 	}

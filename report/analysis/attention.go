@@ -247,7 +247,7 @@ func (in *Input) noteOtherData(m, r *Model) {
 		in.note("%s and the reference %s may have different examples: %s and %s", m.Source, r.Source, unlike[0][0],
 			unlike[0][1])
 	}
-	if a, b := cohort.AttentionLevel(*m.member), cohort.AttentionLevel(*r.member); a != b {
+	if a, b := m.member.AttentionLevel(), r.member.AttentionLevel(); a != b {
 		in.note("%s has attention with %s of the tokens masked, the reference %s with %s", m.Source, number.Percent(a),
 			r.Source, number.Percent(b))
 	}

@@ -362,31 +362,30 @@ func TestCourse(t *testing.T) {
 			"[10 30] [[5 7] [NaN NaN]]"},
 		{"none measured", []cohort.Model{free}, []map[int]runlog.Record{nil}, "[] [[]]"},
 	} {
-		at, values := cohort.Course(c.models, c.records,
+		at, values := cohort.Course(c.models, c.records, "train",
 			func(r runlog.Record) float64 { return r.Measures.Get("train") })
 		expect.Equal(t, c.name, fmt.Sprint(at, values), c.want)
 	}
 }
 
-// Of models of one encoding the commonest length is kept, and the others are named.
-// Records of a mean since the last record are not those of models with more or fewer records.
-func TestMeasuredAlike(t *testing.T) {
+// Means since the last record are not comparable between models with more or fewer records.
+func TestCourseOfOtherRecords(t *testing.T) {
 	var models []cohort.Model
 	for i, every := range []int{3, 30, 3} {
 		m := trained("rope", "", 9)
 		m.Run.Dir, m.Run.Config.LogEvery = fmt.Sprint(i), every
 		models = append(models, m)
 	}
-	records := []map[int]runlog.Record{{30: {}}, {30: {}}, {30: {}}}
-	for measure, want := range map[string]string{"train_mse": "[1 0 1]", "test_mse/0.50": "[1 1 1]"} {
-		var got []int
-		for _, own := range cohort.MeasuredAlike(models, records, measure) {
-			got = append(got, len(own))
-		}
-		expect.Equal(t, measure, fmt.Sprint(got), want)
+	records := []map[int]runlog.Record{{3: {Step: 3}, 30: {Step: 30}}, {30: {Step: 30}}, {3: {Step: 3}, 30: {Step: 30}}}
+	for measure, want := range map[string]string{
+		"train_mse": "[3 30] [[3 30] [NaN NaN] [3 30]]", "test_mse/0.50": "[30] [[30] [30] [30]]",
+	} {
+		at, values := cohort.Course(models, records, measure, func(r runlog.Record) float64 { return float64(r.Step) })
+		expect.Equal(t, measure, fmt.Sprint(at, values), want)
 	}
 }
 
+// Of models of one encoding the commonest length is kept, and the others are named.
 func TestOfCommonLength(t *testing.T) {
 	rope, short, cope := trained("rope", "", 9), trained("rope", "", 4), trained("cope", "", 9)
 	cut, cutUnfitted := trained("rope", "", 9), trained("rope", "train=0.99", 9) // within an epoch

@@ -18,9 +18,14 @@ func (m Model) HasStopped() bool {
 
 // Course returns a measure [model][x] over the x of the models' records, such as their steps. It keeps only x
 // at which each measured model has a value, so that means are over the same models everywhere. A model that
-// stopped at its criterion keeps its last value. A model that was not measured has NaN.
-func Course(models []Model, records []map[int]runlog.Record, of func(runlog.Record) float64) (at []float64,
-	values [][]float64) {
+// stopped at its criterion keeps its last value. A model that was not measured, or with other settings of the
+// measure than most, has NaN.
+func Course(models []Model, records []map[int]runlog.Record, measure string, of func(runlog.Record) float64) (
+	at []float64, values [][]float64) {
+	records = slices.Clone(records)
+	for _, other := range MeasuredOtherwise(models, measure) {
+		records[slices.IndexFunc(models, func(m Model) bool { return m.Key() == other.Key() })] = nil
+	}
 	own, ends := make([]map[int]float64, len(models)), make([]int, len(models))
 	all := map[int]bool{}
 	for i := range models {
@@ -59,15 +64,6 @@ func Course(models []Model, records []map[int]runlog.Record, of func(runlog.Reco
 		}
 	}
 	return at, values
-}
-
-// MeasuredAlike returns the records of models, none for those that took a measure with other settings than most.
-func MeasuredAlike(models []Model, records []map[int]runlog.Record, measure string) []map[int]runlog.Record {
-	records = slices.Clone(records)
-	for _, other := range MeasuredOtherwise(models, measure) {
-		records[slices.IndexFunc(models, func(m Model) bool { return m.Key() == other.Key() })] = nil
-	}
-	return records
 }
 
 // RecordsBy returns the records of each model by x, such as their step.

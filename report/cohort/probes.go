@@ -100,9 +100,8 @@ func (p *Probes) FirstTable(member int) (metrics.Table, error) {
 	return p.Table(member, first)
 }
 
-// AttentionLevel returns the share of tokens masked while the attention of a model was taken; 0 for tasks without
-// masks.
-func AttentionLevel(m Model) float64 {
+// AttentionLevel returns the share of tokens masked while the model's attention was taken; 0 for tasks without masks.
+func (m Model) AttentionLevel() float64 {
 	if masked := m.Run.Config.Masked; masked != nil && len(masked.TestLevels) > 0 {
 		return masked.TestLevels[0]
 	}

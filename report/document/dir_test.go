@@ -12,6 +12,7 @@ import (
 
 	"torchpe/internal/expect"
 	"torchpe/report/page"
+	"torchpe/report/table"
 )
 
 // writePage writes files as a page would.
@@ -42,6 +43,15 @@ func TestMissingOnce(t *testing.T) {
 	}
 	expect.Equal(t, "missing", d.missing,
 		[]page.Result{{What: "A; B: σ of 2; B: nope", Command: "sweep"}, {What: "A: rope"}})
+}
+
+// A figure that could not be drawn is noted, beside what was left out.
+func TestUndrawnIsNoted(t *testing.T) {
+	d := expect.Must(Open(t.TempDir(), "x"))
+	numbers := []Named{{Name: "f", Table: table.Table{Columns: table.Columns("x")}}}
+	expect.Must(d.Add(Item{ID: "f", Title: "A", Undrawn: errors.New("no room"), Tables: numbers}))
+	w := expect.Must(d.Finish([]string{"a run"}))
+	expect.Equal(t, "notes", w.Notes, []string{"a run", "A: not drawn: no room"})
 }
 
 func TestEarlierFilesGo(t *testing.T) {

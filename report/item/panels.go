@@ -103,13 +103,13 @@ func AddBaselines(t *table.Table, columns []Column, r *cohort.Run, called string
 func (d *Draft) Mean(g cohort.Group, c Column) table.Cell {
 	values := d.Known(g, c.Measure)
 	if n := len(values); 0 < n && n < len(g.Models) {
-		d.fewer(c, g, n)
+		d.noteFewer(c, g, n)
 	}
 	return table.Mean(values)
 }
 
-// fewer notes that a mean is over n models of a group.
-func (d *Draft) fewer(c Column, g cohort.Group, n int) {
+// noteFewer notes that a mean is over n models of a group.
+func (d *Draft) noteFewer(c Column, g cohort.Group, n int) {
 	note := fmt.Sprintf("%s of %s, %d of %d", c.Heading, g.Label, n, len(g.Models))
 	if !slices.Contains(d.partial, note) {
 		d.partial = append(d.partial, note)
@@ -262,9 +262,9 @@ func (d *Draft) Courses(groups []cohort.Group, x Clock, measures ...Column) (map
 		for _, c := range measures {
 			line := figure.LineSeries{Label: d.name(g), ColorOf: g.Label}
 			if others := len(cohort.MeasuredOtherwise(g.Models, c.Measure)); others > 0 {
-				d.fewer(c, g, len(g.Models)-others)
+				d.noteFewer(c, g, len(g.Models)-others)
 			}
-			line.X, line.Values = cohort.Course(g.Models, cohort.MeasuredAlike(g.Models, records, c.Measure),
+			line.X, line.Values = cohort.Course(g.Models, records, c.Measure,
 				func(r runlog.Record) float64 { return RecordValue(r, c.Measure) })
 			if line.X != nil {
 				lines[c.Measure] = append(lines[c.Measure], line)

@@ -268,8 +268,8 @@ func (l *List) differingKeys() []string {
 	every := map[string]string{} // by criterion: a model stops at a record
 	for _, s := range settings {
 		const key = "log_every"
-		first, known := every[s["until"]]
-		if known && s["until"] != "" && first != s[key] && !slices.Contains(keys, key) {
+		before, known := every[s["until"]]
+		if known && s["until"] != "" && before != s[key] && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 		every[s["until"]] = s[key]

@@ -36,7 +36,7 @@ func (l *List) curves() ([]document.Item, error) {
 			line := figure.LineSeries{Label: labels[i]}
 			own := records[from : from+len(r.models)]
 			from += len(r.models)
-			line.X, line.Values = cohort.Course(r.averaged(), cohort.MeasuredAlike(r.averaged(), own, c.measure),
+			line.X, line.Values = cohort.Course(r.averaged(), own, c.measure,
 				func(rec runlog.Record) float64 { return rec.Measures.Get(c.measure) })
 			if line.X != nil {
 				series = append(series, line)

@@ -147,7 +147,7 @@ var words = item.Words[*draft]{
 	"trained": func(d *draft) string { return item.Each(cohort.ModelsOf(d.Groups), trainedLevel) },
 	"probed": func(d *draft) string {
 		return item.Each(cohort.ModelsOf(d.Groups), func(m cohort.Model) string {
-			return number.Percent(cohort.AttentionLevel(m))
+			return number.Percent(m.AttentionLevel())
 		})
 	},
 	"stopped": func(d *draft) string { return item.StoppedNote(d.Models) },
