@@ -219,10 +219,10 @@ func (c Config) UnusedSigma() string {
 	return ""
 }
 
-// notes returns notes for the user before training: on the data, and on a warm-up that is longer
-// than the training.
+// notes returns notes for the user before training: on the data, on a taken encoding, and on a warm-up that is
+// longer than the training.
 func (c Config) notes(t task) []string {
-	notes := t.notes()
+	notes := append(t.notes(), c.readsOtherwise()...)
 	total := c.TotalSteps(t.stepsPerEpoch())
 	note := func(flag string, warmup int) {
 		if warmup > total {

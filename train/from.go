@@ -83,6 +83,30 @@ func (e *ensemble) startFrom() error {
 	return err
 }
 
+// readsOtherwise returns a note for each option of the encoding that differs from that of the run whose trained
+// encoding is taken: the shapes may fit, but the model reads these parameters otherwise.
+func (c Config) readsOtherwise() (notes []string) {
+	if c.From == nil || !c.From.Takes(true) {
+		return nil
+	}
+	run, err := ReadConfig(filepath.Join(c.From.Run, "config.json"))
+	if err != nil || run.PE != c.PE {
+		return nil // startFrom reports the error, and other parameters
+	}
+	here, err := c.encoding()
+	there, errThere := run.encoding()
+	if err != nil || errThere != nil || here.About().Parameters == "none" {
+		return nil
+	}
+	for _, o := range here.Options {
+		if a, b := there.options[o.Name], here.options[o.Name]; a != b {
+			notes = append(notes, fmt.Sprintf("--%s %s: %s is taken from %s, which was trained with --%[1]s %[5]s",
+				o.Name, b, c.PE, c.From.Run, a))
+		}
+	}
+	return notes
+}
+
 // checkRows returns an error if rows of the copied weights stand for other tokens, or other
 // characters, than in the run. Runs of earlier versions do not record the characters.
 func (e *ensemble) checkRows(from *config.FromConfig) error {

@@ -82,6 +82,23 @@ func TestStartFromOneMember(t *testing.T) {
 	expect.Error(t, e.startFrom(), "neither encoding has parameters to take")
 }
 
+// TestStartFromOtherOptions: a note names the options that read a taken table otherwise.
+func TestStartFromOtherOptions(t *testing.T) {
+	source := tiny(t, "t5")
+	source.Epochs = 1
+	dir, _ := runTiny(t, source)
+	c := source
+	c.PEOptions = map[string]string{"t5-max-distance": "64"}
+	for take, notes := range map[string]int{config.TakeAll: 1, config.TakePE: 1, config.TakeNoPE: 0} {
+		c.From = &config.FromConfig{Run: dir, Take: take}
+		got := startedFrom(t, c).config.readsOtherwise()
+		expect.Equal(t, take, len(got), notes)
+		if notes == 1 {
+			expect.Contains(t, got[0], "--t5-max-distance 64: t5 is taken from", "with --t5-max-distance 128")
+		}
+	}
+}
+
 // TestStartFromOtherRows: weights whose rows stand for other characters or tokens are refused, where they are
 // taken.
 func TestStartFromOtherRows(t *testing.T) {

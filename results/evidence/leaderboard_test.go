@@ -12,6 +12,7 @@ import (
 	"torchpe/internal/expect"
 	"torchpe/internal/number"
 	"torchpe/internal/stats"
+	"torchpe/internal/wording"
 	"torchpe/models/pe"
 	"torchpe/report/catalogue"
 	"torchpe/report/figure"
@@ -38,8 +39,10 @@ type entry struct {
 }
 
 // leaders returns the encodings of which the models of all seeds have fitted and have their answers, and those of
-// which a model has not fitted: of these not all seeds need to be trained.
+// which a model has not fitted: of these not all seeds need to be trained. Another learning rate than the
+// leaderboard's counts only for encodings that have not fitted at that one.
 func leaders(m models) (fitted, unfitted []entry) {
+	isUnfitted := map[string]bool{}
 	for name := range m {
 		e := entry{name, seeds{}, seeds{}}
 		for _, seed := range freshSeeds {
@@ -59,11 +62,19 @@ func leaders(m models) (fitted, unfitted []entry) {
 		case len(e.rows) == 0 || !isPlain(e.any()):
 		case !isFitted:
 			unfitted = append(unfitted, e)
+			isUnfitted[name] = true
 		case hasAnswers && len(e.rows) == len(leaderSeeds):
 			fitted = append(fitted, e)
 		}
 	}
-	return fitted, unfitted
+	isNeedless := func(e entry) bool { return e.name != e.encoding() && !isUnfitted[e.encoding()] }
+	return slices.DeleteFunc(fitted, isNeedless), slices.DeleteFunc(unfitted, isNeedless)
+}
+
+// encoding returns the name of the entry without its learning rate, if that is not the leaderboard's.
+func (e entry) encoding() string {
+	name, _, _ := strings.Cut(e.name, ", lr ")
+	return name
 }
 
 // any returns a row of the entry: all have the same settings.
@@ -137,7 +148,7 @@ func TestLeaderboard(t *testing.T) {
 		onNetwork = append(onNetwork, n[s.Label].any())
 	}
 	writePage(t, "../leaderboard/README.md", []part{
-		{"result", leaderWords(ranked, unfitted)},
+		{"result", leaderWords(ranked, slices.Concat(fitted, unfitted))},
 		{"advice", advice(m, ranked, ranks)},
 		{"seeds", seedWords(m, ranked)},
 		{"ranks", rankTable(ranked, by, costs)},
@@ -195,8 +206,12 @@ func leaderPanels(ranked []ranking.Standing, by map[string]entry) []figure.Panel
 }
 
 // leaderWords says how many encodings are significantly worse than the first.
-func leaderWords(ranked []ranking.Standing, unfitted []entry) string {
+func leaderWords(ranked []ranking.Standing, all []entry) string {
 	worse := 0
+	encodings := map[string]bool{}
+	for _, e := range all {
+		encodings[e.encoding()] = true
+	}
 	for _, s := range ranked[1:] {
 		if s.Differs {
 			worse++
@@ -208,7 +223,7 @@ func leaderWords(ranked []ranking.Standing, unfitted []entry) string {
 		"for the other %d, three seeds do not show a difference. Of %d encodings, counting each σ and placement, the "+
 		"%d that have fitted with all three seeds are ranked. **On a network, whose tokens have no order, a learned "+
 		"table is among the first** (below).\n", best.Label, point(best.Mean), best.LowRank, best.HighRank, worse,
-		len(ranked)-1-worse, len(ranked)+len(unfitted), len(ranked)))
+		len(ranked)-1-worse, len(encodings), len(ranked)))
 }
 
 // wrapped breaks the paragraphs of a text and the items of its lists, which stay indented, at 110 columns.
@@ -434,11 +449,25 @@ func confoundWords(ranked []ranking.Standing, by map[string]entry) string {
 		}
 		return number.Bare(expect.Must(stats.Spearman(epochs, validation)).Statistic, 2)
 	}
-	return wrapped(fmt.Sprintf(`* **Length of training**: encodings that need more epochs until .99 solve less
+	rates := map[string][]string{}
+	for _, s := range ranked {
+		if r := by[s.Label].any(); by[s.Label].encoding() != s.Label {
+			rates[r["lr"]] = append(rates[r["lr"]], "`"+by[s.Label].encoding()+"`")
+		}
+	}
+	rate := "the same for all"
+	if len(rates) > 0 {
+		rate = "0.0003"
+		for _, lr := range slices.Sorted(maps.Keys(rates)) {
+			rate += fmt.Sprintf("; %s for %s", lr, wording.List(len(rates[lr]), rates[lr]))
+		}
+	}
+	return wrapped(fmt.Sprintf(`* **Learning rate**: %s.
+* **Length of training**: encodings that need more epochs until .99 solve less
 (Spearman's ρ %s over all, %s over those that know an order, %s over those that know the grid).
 * **Causal masks**: %s have one. Median ranks of those without: %s.
 * **Devices**: %s were trained on a GPU. Their median ranks: %s. Median ranks of those trained on a CPU: %s.
-`, length(func(string) bool { return true }), length(func(k string) bool { return k == "1-D" }),
+`, rate, length(func(string) bool { return true }), length(func(k string) bool { return k == "1-D" }),
 		length(func(k string) bool { return k == "2-D" }), masked, free, gpu, onGPU, onCPU))
 }
 
