@@ -317,8 +317,13 @@ func newMaskedTask(c Config) (*maskedTask, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
-	if t.data.ConnectivityModularity, err = connectivityModularity(baselines, t.table.Modules); err != nil {
+	q, unknown, err := connectivityModularity(baselines, t.table.Modules)
+	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
+	}
+	t.data.ConnectivityModularity = q
+	if unknown != "" {
+		t.data.Notes = append(t.data.Notes, unknown)
 	}
 	var start string
 	if t.start, start, err = c.startCoordinates(t.positions, baselines); err != nil {
@@ -331,24 +336,25 @@ func newMaskedTask(c Config) (*maskedTask, error) {
 }
 
 // connectivityModularity returns the modularity of the correlations between tokens over training
-// frames, with negative ones set to 0. It is nil if modules are unknown, a token is constant, or no
-// two tokens correlate.
-func connectivityModularity(b *masked.Baselines, modules []int) (*float64, error) {
+// frames, with negative ones set to 0. It is nil if modules are unknown, or if a token is constant or no
+// two tokens correlate, which the note says.
+func connectivityModularity(b *masked.Baselines, modules []int) (q *float64, note string, err error) {
+	const unknown = "modularity of connectivity: unknown, because "
 	if modules == nil {
-		return nil, nil
+		return nil, "", nil
 	}
 	w, err := b.Correlation()
-	if err != nil { // a constant token has no correlations
-		return nil, nil //nolint:nilerr
+	if err != nil {
+		return nil, unknown + strings.TrimPrefix(err.Error(), "masked: "), nil
 	}
 	for i, r := range w {
 		w[i] = max(0, r)
 	}
 	score, err := metrics.ScoreNetwork(w, modules)
-	if err != nil || math.IsNaN(score.Modularity) {
-		return nil, err
+	if err == nil && math.IsNaN(score.Modularity) {
+		return nil, unknown + "no two tokens correlate over the training frames", nil
 	}
-	return &score.Modularity, nil
+	return &score.Modularity, "", err
 }
 
 // checkMasks returns an error if masks of a level cannot be drawn for the number of tokens.

@@ -25,9 +25,10 @@ checked by name.`,
 		Example: `  torchpe data hcp check rest/ --modules LabelKey.txt --subjects subjects.tsv`,
 	}
 	f.add(cmd.Flags())
+	zscore := addZScore(cmd)
 	return leaf(cmd, func(c *call) (result, error) {
 		f.s.Data = c.args
-		d, err := f.s.Read(series.CorticalParcels, false)
+		d, err := f.s.Read(series.CorticalParcels, *zscore)
 		if err != nil {
 			return result{}, err
 		}
@@ -41,6 +42,10 @@ checked by name.`,
 		}
 		return result{value: report, print: printf("%s", report.Text(networks))}, nil
 	})
+}
+
+func addZScore(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("zscore", false, "scale each token of each run to mean 0 and SD 1, as train does")
 }
 
 // seriesFolder declares --out for commands that write series as a folder. The writer checks the files.
@@ -78,7 +83,7 @@ of this kind in DIR are an error, because they would be read with these names.`,
 		Example: `  torchpe data hcp convert rest/ --pattern '*.ptseries.nii' --out npy`,
 	}
 	f.add(cmd.Flags())
-	zscore := cmd.Flags().Bool("zscore", false, "scale each token of each run to mean 0 and SD 1")
+	zscore := addZScore(cmd)
 	to := seriesFolder(cmd)
 	return leaf(cmd, func(c *call) (result, error) {
 		f.s.Data = c.args

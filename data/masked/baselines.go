@@ -110,7 +110,7 @@ func (b *Baselines) Correlation() ([]float64, error) {
 	r := make([]float64, n*n)
 	for i := range n {
 		if !(b.covariance[i*n+i] > 0) {
-			return nil, fmt.Errorf("masked: token %d is constant over %s: it has no correlations", i,
+			return nil, fmt.Errorf("masked: token %d, from 0, is constant over %s: it has no correlations", i,
 				wording.Count(b.Frames, "training frame"))
 		}
 		for j := range i {

@@ -232,7 +232,18 @@ func (p *Partition) bySurface(t Tokens) (*Matched, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(labels) != t.Count || t.Names != nil && !slices.Equal(names, t.Names) {
+	if t.Names != nil { // of the parcels that the data keeps, in its order
+		from, missing, _ := MatchNames(names, t.Names)
+		if missing != nil {
+			return nil, fmt.Errorf("%s has no parcel %q, which is a token of %s", t.Parcels, missing[0], t.namesFile())
+		}
+		of := make([]string, t.Count)
+		for i, parcel := range from {
+			of[i] = labels[parcel]
+		}
+		labels = of
+	}
+	if len(labels) != t.Count {
 		return nil, fmt.Errorf("%s has %d parcels, not the %d tokens of %s", t.Parcels, len(labels),
 			t.Count, t.File)
 	}

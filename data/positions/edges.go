@@ -81,7 +81,7 @@ func (f *File) readWords(reference string, header text.Choice, names []string) (
 			}
 		}
 		if n := len(cells); !headed && !f.stated && (n < 2 || n > 3 || text.IsNumber(cells[0]) ||
-			text.IsNumber(cells[1])) {
+			text.IsNumber(strings.Replace(cells[1], ",", ".", 1))) { // a decimal comma makes no token
 			return false, nil
 		}
 		lines = append(lines, cells)

@@ -30,6 +30,7 @@ type Placed struct {
 	// stated.
 	Ranked bool
 	How    []string // sentences on how the file was read
+	Match  string   // how its rows were matched to the tokens
 }
 
 // Own returns the tokens of the file itself. Count is 0 if it is unknown.
@@ -80,6 +81,7 @@ func (f *File) Place(t Tokens) (Placed, error) {
 		p, err = f.distances(from)
 	}
 	if err == nil {
+		p.Match = how
 		p.How = append([]string{fmt.Sprintf("positions: %s; %s", p.How[0], how)}, p.How[1:]...)
 	}
 	return p, err

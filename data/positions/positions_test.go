@@ -207,6 +207,7 @@ func TestMistakes(t *testing.T) {
 			[]string{"row 1, column 1, on the diagonal, is 1"}},
 		{"a distance for a weight", "from,to,distance\na,b,1\nb,c,2\n", Auto, abc,
 			[]string{`column "distance" is not one of an edge`}},
+		{"a decimal comma in coordinates", "name;x;y\ns0;0,5;1,5\ns1;1,5;2\n", Auto, abc, []string{"decimals with a point"}},
 		{"an edge of one token", "from,to\na,\nb,c\n", Auto, abc, []string{`edge 1 joins "a" and ""`}},
 		{"a weight in Go's spelling", "from,to,weight\na,b,1_000\nb,c,1\n", Auto, abc,
 			[]string{`has weight "1_000"`}},

@@ -121,7 +121,10 @@ func readNames(path string, header text.Choice) ([]string, error) {
 			return nil, fmt.Errorf("%s: its first line, %s, may be a heading or a name: give --header yes or "+
 				"--header no", path, array.Quote(line))
 		}
-		names = append(names, strings.Trim(line, `"`))
+		if n := len(line); n > 1 && line[0] == '"' && line[n-1] == '"' {
+			line = line[1 : n-1]
+		}
+		names = append(names, line)
 	}
 	if header == text.Yes && len(names) > 0 {
 		names = names[1:]

@@ -319,7 +319,7 @@ func (c *content) choose(datasets []string) ([]matrix, error) {
 			if err != nil {
 				return nil, fmt.Errorf("--dataset %q: %w", pattern, err)
 			}
-			ok = ok || m.cell.Of != "" && m.cell.Of == pattern ||
+			ok = ok || m.name == pattern || m.cell.Of != "" && m.cell.Of == pattern ||
 				c.format == arrayfile.MAT73 && strings.ReplaceAll(m.name, "/", ".") == pattern
 			if ok && !slices.ContainsFunc(chosen, func(c matrix) bool { return c.name == m.name }) {
 				chosen = append(chosen, m)

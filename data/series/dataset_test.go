@@ -121,6 +121,10 @@ func TestSourceReadsModulesAndSubjects(t *testing.T) {
 	d = expect.Must(Source{Data: []string{fixture("dense.dtseries.nii")}, Parcellation: fixture(
 		"parcels.dlabel.nii"), Modules: fixture("networks.dlabel.nii")}.Read(nil, false))
 	expect.Equal(t, "dense", d.Modules.Labels, []int{0, 1, 0, 1, 0, 1})
+	// Of parcels that have no data, the others keep theirs.
+	d = expect.Must(Source{Data: []string{fixture("left.dtseries.nii")}, Parcellation: fixture("parcels.dlabel.nii"),
+		MissingParcels: "skip", Modules: fixture("networks.dlabel.nii")}.Read(nil, false))
+	expect.Equal(t, "left", d.Modules.Labels, []int{0, 1, 0})
 	expect.Error(t, expect.ErrorOf((Source{Data: []string{fixture("one.h5")}, Parcellation: "x.dlabel.nii",
 		Tokens: 6}).Read(nil, false)), "--parcellation x.dlabel.nii: no file of --data is a dense series")
 	one := expect.File(t, "one.txt", strings.Repeat("1\n", 6))

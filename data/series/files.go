@@ -35,7 +35,7 @@ func extensionOf(name string) string {
 // Files lists the files that paths name. A folder stands for the files in and below it whose name
 // matches pattern (such as *_Atlas.ptseries.nii), in the order of their paths. Without a pattern
 // all readable files of a folder must have one extension. Files ending in .txt are then ignored if
-// there are others, because notes and licences have this extension too; so are folders of runs,
+// there are as many others, because notes and licences have this extension too; so are folders of runs,
 // sweeps and reports. namesFile and modulesFile are not series. A file that is named twice is an
 // error, because it would count as two runs. Hidden folders are ignored, and hidden files unless
 // pattern starts with a dot.
@@ -55,6 +55,7 @@ func listFiles(paths []string, pattern string, anyKind bool) ([]string, error) {
 		return nil, fmt.Errorf("--pattern %q: %w", pattern, err)
 	}
 	var files []string
+	hasFolder := false
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
@@ -67,11 +68,15 @@ func listFiles(paths []string, pattern string, anyKind bool) ([]string, error) {
 			files = append(files, path)
 			continue
 		}
+		hasFolder = true
 		found, err := inFolder(path, pattern, anyKind)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, found...)
+	}
+	if pattern != "" && !hasFolder {
+		return nil, fmt.Errorf("--pattern %q chooses files of a folder, but only files are given: leave it out", pattern)
 	}
 	return files, checkDistinct(files)
 }
@@ -149,7 +154,13 @@ func inFolder(folder, pattern string, anyKind bool) ([]string, error) {
 		slices.Sort(all)
 		return all, nil
 	}
-	if len(byExtension) > 1 {
+	others := 0
+	for extension, of := range byExtension {
+		if extension != ".txt" {
+			others += len(of)
+		}
+	}
+	if len(byExtension[".txt"]) <= others { // such as a licence
 		delete(byExtension, ".txt")
 	}
 	kinds := slices.Sorted(maps.Keys(byExtension))

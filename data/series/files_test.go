@@ -62,6 +62,12 @@ func TestFiles(t *testing.T) {
 	expect.NoError(t, os.WriteFile(filepath.Join(packed, "x.ptseries.nii"), nil, 0o600))
 	expect.Error(t, expect.ErrorOf(Files([]string{packed}, "")), "1 .nii, 1 .nii.gz")
 	expect.Error(t, expect.ErrorOf(Files([]string{t.TempDir()}, "")), ".npy")
+	// A table beside series of another kind is not taken for the data.
+	beside := t.TempDir()
+	for _, name := range []string{"a.txt", "b.txt", "ages.csv"} {
+		expect.NoError(t, os.WriteFile(filepath.Join(beside, name), nil, 0o600))
+	}
+	expect.Error(t, expect.ErrorOf(Files([]string{beside}, "")), "1 .csv, 2 .txt")
 }
 
 // A file that several paths lead to would count as several runs.

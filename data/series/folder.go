@@ -132,8 +132,8 @@ func (f Folder) writeBeside() error {
 	if f.Set.Names != nil {
 		names = func(w io.Writer) error {
 			for _, name := range f.Set.Names {
-				if strings.HasPrefix(name, "#") || strings.HasPrefix(name, "%") {
-					name = `"` + name + `"` // else it would be a comment
+				if name == "" || strings.ContainsAny(name[:1], `#%"`) || strings.TrimSpace(name) != name {
+					name = `"` + name + `"` // else it would be a comment, or lose a part
 				}
 				if _, err := fmt.Fprintln(w, name); err != nil {
 					return err

@@ -1,7 +1,11 @@
 package series
 
 import (
+	"archive/zip"
+	"bytes"
 	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"torchpe/internal/expect"
@@ -21,4 +25,25 @@ func TestGroupsLikeSubjects(t *testing.T) {
 	} {
 		expect.Equal(t, "notes", fmt.Sprint(groupNotes(runs)), want)
 	}
+}
+
+// Two arrays of a file that number subjects number the same ones, and a note says so.
+func TestTwoArraysOfSubjects(t *testing.T) {
+	var packed bytes.Buffer
+	z := zip.NewWriter(&packed)
+	for _, name := range []string{"controls.npy", "patients.npy"} {
+		_, err := expect.Must(z.Create(name)).Write(expect.Must(os.ReadFile(fixture("stack.npy"))))
+		expect.NoError(t, err)
+	}
+	expect.NoError(t, z.Close())
+	file := expect.File(t, "groups.npz", packed.String())
+	o := Options{Axes: []Axis{SubjectAxis, TokenAxis, FrameAxis}, Datasets: []string{"controls", "patients"}}
+	set := expect.Must(Load([]string{file}, o))
+	expect.Equal(t, "runs", len(set.Runs), 4)
+	expect.Contains(t, strings.Join(set.Notes, "\n"), "subjects of controls and patients with one number count as one")
+	expect.Equal(t, "subjects", expect.Must(Inspect(file, o)).Subjects, 2)
+	// A name with brackets is that of one dataset.
+	set = expect.Must(Load([]string{expect.File(t, "brackets.npz", strings.ReplaceAll(packed.String(), "controls",
+		"contr[1]"))}, Options{Axes: o.Axes, Datasets: []string{"contr[1]"}}))
+	expect.Equal(t, "runs of contr[1]", len(set.Runs), 2)
 }

@@ -16,10 +16,17 @@ import (
 // with a unit; pandas writes the first.
 var indexNames = regexp.MustCompile(`^(unnamed: \d+|index|idx|row|time|times|timestamps?|ts|time ?stamps?|` +
 	`date|dates|datetime|date ?time|day|days|hours?|minutes?|seconds?|secs?|millis(econds)?|msec|ms|years?|` +
-	`months?|weeks?|quarters?|t|frames?|samples?|tr|trs|volumes?|scans?|epoch|onset|elapsed|step|` +
-	`subjects?|sub|participants?|patients?|sessions?|ses|runs?|trials?|blocks?)` +
-	`( ?[\[(/#].*| (in )?(id|s|sec|secs|seconds|ms|min|h|hours|days|years|tr|trs|utc|gmt|index|points?|no|` +
-	`number)\.?)?$`)
+	`months?|weeks?|quarters?|t|frames?|samples?|tr|trs|volumes?|scans?|epoch|onset|elapsed|step|` + groups + `)` +
+	ofIndex)
+
+// groupNames matches names of columns that say whose or which the frames are.
+var groupNames = regexp.MustCompile(`^(` + groups + `)` + ofIndex)
+
+const (
+	groups  = `subjects?|sub|participants?|patients?|sessions?|ses|runs?|trials?|blocks?`
+	ofIndex = `( ?[\[(/#].*| (in )?(id|s|sec|secs|seconds|ms|min|h|hours|days|years|tr|trs|utc|gmt|index|` +
+		`points?|no|number)\.?)?$`
+)
 
 // date matches the text of a date or a time of day, a month or quarter of a year, and dates in
 // English. MARCH1 and SEPT-2 are genes, and Monkey 1 is not a Monday.
@@ -37,7 +44,7 @@ const (
 
 // indexColumns returns, in quotes, the names of the columns of a table that seem to count frames or
 // give their time or subject, and the numbers of those without names. Such a column has the name of
-// an index and rises, or falls, in nearly all steps; or its name is one of identifiers and it has
+// an index and rises, or falls, in nearly all steps; or its name is one of groups and it has integers; or its name is one of identifiers and it has
 // distinct integers; or it is the first or the last of nameless columns and rises in equal steps.
 // It may be a token nevertheless.
 func indexColumns(t text.Table) (found []string) {
@@ -46,11 +53,12 @@ func indexColumns(t text.Table) (found []string) {
 		return nil
 	}
 	for j := range columns {
-		name, named, identifies := fmt.Sprint(j+1), false, false
+		name, named, identifies, groups := fmt.Sprint(j+1), false, false, false
 		if t.Columns != nil {
 			name = t.Columns[j]
 			spaced := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", " ")
 			named, identifies = indexNames.MatchString(spaced), text.IsID(name)
+			groups = groupNames.MatchString(spaced)
 		}
 		at := func(i int) float64 { return t.Data[i*columns+j] }
 		counts := t.Rows == nil && (j == 0 || j == columns-1) && equalSteps(rows, 1e-6, at)
@@ -58,12 +66,11 @@ func indexColumns(t text.Table) (found []string) {
 			continue
 		}
 		up, down, seen := 0, 0, map[float64]bool{at(0): true}
-		identifies = identifies && at(0) == math.Trunc(at(0))
+		whole := at(0) == math.Trunc(at(0))
 		for i := 1; i < rows; i++ {
 			v := at(i)
 			step := v - at(i-1)
-			identifies = identifies && v == math.Trunc(v) && !seen[v]
-			seen[v] = true
+			whole, seen[v] = whole && v == math.Trunc(v), true
 			if step > 0 {
 				up++
 			} else if step < 0 {
@@ -72,7 +79,8 @@ func indexColumns(t text.Table) (found []string) {
 		}
 		const enough = 3 // steps in one direction for each in the other: several runs in sequence
 		ordered := up > 0 && up >= enough*down || down > 0 && down >= enough*up
-		if counts || identifies || named && ordered {
+		distinct := len(seen) == rows
+		if counts || named && ordered || whole && (groups || identifies && distinct) {
 			found = append(found, strconv.Quote(name))
 		}
 	}

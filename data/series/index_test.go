@@ -34,6 +34,8 @@ func TestIndexColumn(t *testing.T) {
 		{"time", func(row int) any { return row % 2 }, false},
 		{"id", func(row int) any { return []int{5, 9, 2, 7, 1}[row] }, true},
 		{"id", func(row int) any { return []int{5, 9, 2, 7, 5}[row] }, false},
+		{"subject_id", func(row int) any { return []int{3, 1, 2, 3, 1}[row] }, true},
+		{"run", func(row int) any { return []float64{3, 1.5, 2, 3, 1}[row] }, false},
 		{"sensor", func(row int) any { return []float64{5, 9.5, 2, 7, 1}[row] }, false},
 	} {
 		text := strings.Builder{}
@@ -244,8 +246,8 @@ func TestHeaderIsAskedFor(t *testing.T) {
 			t.Errorf("%q, %v: %q, %v, want %s", c.body, c.header, got, err, c.want)
 		}
 	}
-	// Names that begin as comments do come back from a folder of convert's.
-	set := &Set{Frames: 3, Tokens: 2, X: []float32{1, 2, 3, 5, 4, 4}, Names: []string{"#1", "name"},
+	// Names that begin as comments do, or have quotes or blanks at an end, come back from a folder of convert's.
+	set := &Set{Frames: 3, Tokens: 2, X: []float32{1, 2, 3, 5, 4, 4}, Names: []string{"#1", "5\""},
 		Runs: []Run{{Subject: "a", Frames: 3}}}
 	dir := t.TempDir()
 	expect.NoError(t, Folder{Dir: dir, Set: set}.Write())
@@ -253,4 +255,7 @@ func TestHeaderIsAskedFor(t *testing.T) {
 	if !slices.Equal(d.Names, set.Names) || !slices.Equal(d.X, set.X) {
 		t.Errorf("%q, %v", d.Names, d.X)
 	}
+	set.Names = []string{"\"q\"", " sp"}
+	expect.NoError(t, Folder{Dir: dir, Set: set, Force: true}.Write())
+	expect.Equal(t, "names", expect.Must(Source{Data: []string{dir}}.Read(nil, false)).Names, set.Names)
 }

@@ -148,7 +148,7 @@ func (i *Info) add(c *content, m matrix, o Options) error {
 	i.Frames += y.slices * y.frames
 	i.Runs += y.slices
 	if y.slicesAreSubjects {
-		i.Subjects = y.slices
+		i.Subjects = max(i.Subjects, y.slices)
 	}
 	i.Subjects = max(i.Subjects, m.cellSubject())
 	switch {

@@ -139,11 +139,13 @@ type loader struct {
 	counted string          // origin of the number of tokens
 	sided   string          // origin of the hemispheres
 	seen    map[string]bool // notes
-	budget  *array.Budget   // for all series together
+	// numbering has the first array of each file that numbers subjects.
+	numbering map[string]string
+	budget    *array.Budget // for all series together
 }
 
 func newLoader(o Options) *loader {
-	l := &loader{o: o, set: &Set{}, seen: map[string]bool{}, budget: array.NewBudget()}
+	l := &loader{o: o, set: &Set{}, seen: map[string]bool{}, numbering: map[string]string{}, budget: array.NewBudget()}
 	if o.Names != nil {
 		l.set.Names, l.set.NamesFrom, l.set.Tokens, l.counted = o.Names, o.NamesFrom,
 			len(o.Names), o.NamesFrom
@@ -245,8 +247,18 @@ func (l *loader) read(p plan) error {
 		return err
 	}
 	subject := l.o.Subjects[p.c.file]
+	numbering := p.m.name // the array that numbers subjects
 	if n := p.m.cellSubject(); n > 0 {
 		subject = fmt.Sprintf("%s{%d}", subject, n)
+		numbering = p.m.cell.Of
+	}
+	if y.slicesAreSubjects || p.m.cellSubject() > 0 {
+		if first := l.numbering[p.c.file]; first == "" {
+			l.numbering[p.c.file] = numbering
+		} else if first != numbering {
+			l.note("%s: subjects of %s and %s with one number count as one: write a file for each if they are not.",
+				array.Printable(p.c.file), first, numbering)
+		}
 	}
 	for slice := range y.slices {
 		r := Run{File: p.c.file, Name: p.m.name, Subject: subject, First: s.Frames,

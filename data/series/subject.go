@@ -157,7 +157,7 @@ func (f subjectFinder) of(files []string) (map[string]string, []string, error) {
 			}
 		}
 	}
-	var notes []string
+	notes := append(notesOnNumbers(files, all), f.notesOnRows(files)...)
 	if len(numbered) > 1 {
 		notes = append(notes, fmt.Sprintf("folders such as %s and %s do not count as subjects, because HCP's "+
 			"contain %s, and each file counts as a subject of its own: if the folders are subjects, "+
@@ -259,10 +259,56 @@ func checkApart(files []string, all map[string]found) error {
 	return nil
 }
 
-// numberedRun matches the name of a subject that is one of several runs: a number, or HCP's
-// direction of the scan.
-var numberedRun = regexp.MustCompile(`(?i)^(.+?)[-_.]((?:run|ses|session|scan|rest|task|visit|day|block|trial)` +
-	`)[-_.]?[0-9]+|^(.+?)[-_.](?:lr|rl|ap|pa)$`)
+// numberedRun matches the name of a file that is one of several runs: a number, behind the subject or alone, or
+// HCP's direction of the scan.
+var numberedRun = regexp.MustCompile(`(?i)^(?:(.+?)[-_.])?(run|ses|session|scan|rest|task|visit|day|block|trial)` +
+	`[-_.]?[0-9]+|^(.+?)[-_.](?:lr|rl|ap|pa)$`)
+
+// notesOnRows names the files that rows of the table are taken for although their folders differ.
+func (f subjectFinder) notesOnRows(files []string) (notes []string) {
+	if f.table == nil {
+		return nil
+	}
+	for _, file := range files {
+		_, row := f.table.ofFile(file, files)
+		full := append(foldersOf(file), parts(filepath.Base(file))...)
+		if row != "" && !strings.HasSuffix("/"+strings.Join(full, "/"), "/"+row) {
+			notes = append(notes, fmt.Sprintf("%s: its row %s is taken for %s, because no other row or file has this "+
+				"name.", f.table.File, row, file))
+		}
+	}
+	return notes
+}
+
+// notesOnNumbers says which files count as one subject by six digits in their names if other digits than those of
+// runs differ: these may be the subjects, and the six digits a date or a study.
+func notesOnNumbers(files []string, all map[string]found) (notes []string) {
+	digits := func(file string) string {
+		return strings.Join(anyDigits.FindAllString(anyRun.ReplaceAllString(filepath.Base(file), ""), -1), " ")
+	}
+	first := map[string]string{}
+	noted := map[string]bool{}
+	for _, file := range files {
+		one := all[file]
+		if one.by != byNumber || noted[one.subject] {
+			continue
+		}
+		before, seen := first[one.subject]
+		if !seen {
+			first[one.subject] = file
+		} else if digits(before) != digits(file) {
+			noted[one.subject] = true
+			notes = append(notes, fmt.Sprintf("%s and %s count as one subject, %s, by the six digits in their names: "+
+				"if these are a date or a study, give --subject-pattern.", before, file, one.subject))
+		}
+	}
+	return notes
+}
+
+// anyRun matches the number of a run anywhere in the name of a file.
+var anyRun = regexp.MustCompile(`(?i)(?:run|ses|session|scan|rest|task|visit|day|block|trial)[-_.]?[0-9]+`)
+
+var anyDigits = regexp.MustCompile(`[0-9]+`)
 
 // checkRuns returns an error if names of files that count as whole subjects differ in the number or
 // direction of a run: runs of one subject could then be in both training and test data.
@@ -277,6 +323,10 @@ func checkRuns(files []string, all map[string]found) error {
 		before, seen := first[subject]
 		if !seen {
 			first[subject] = file
+		} else if all[before].subject != all[file].subject && subject == "" {
+			return fmt.Errorf("%s and %s: do these belong to one subject, or to two? For one, which the folder "+
+				`names, give --subject-pattern '/([^/]+)/[^/]*$', for two --subject-pattern '/([^/]+)[.][^/]*$'`,
+				before, file)
 		} else if all[before].subject != all[file].subject {
 			return fmt.Errorf("%s and %s: do these belong to one subject, or to two? For one give "+
 				`--subject-pattern '(?i)/([^/]+?)[-_.]%s', for two --subject-pattern '/([^/]+)[.][^/]*$'`,

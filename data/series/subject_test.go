@@ -52,6 +52,8 @@ func TestSubjectsApart(t *testing.T) {
 		{subjectFinder{}, "/rest/a/r.LR.npy /rest/b/r.RL.npy", "--subject-pattern"},
 		{subjectFinder{}, "/rest/r.LR.npy /rest/r.RL.npy", "/rest/r.LR.npy and /rest/r.RL.npy: do these belong"},
 		{subjectFinder{}, "/rest/p1_rest1.npy /rest/p1_rest2.npy", "p1_rest2.npy: do these belong"},
+		{subjectFinder{}, "/p1/run1.npy /p1/run2.npy", "/p1/run2.npy: do these belong"},
+		{subjectFinder{}, "/p1/ses-1.csv /p1/ses-2.csv", "--subject-pattern '/([^/]+)/[^/]*$'"},
 		{subjectFinder{}, "/rest/study.p01.csv /rest/study.p02.csv", "study.p01 study.p02"},
 		{subjectFinder{}, "/rest/p1.5.csv /rest/p1.6.ptseries.nii", "p1.5 p1.6"},
 		{subjectFinder{}, "/rest/LR/100307.npy /rest/RL/100307.npy", "100307 100307"},
@@ -109,6 +111,20 @@ func TestSubjectsApart(t *testing.T) {
 	}
 	for _, bad := range []string{"(", "rest/[0-9]+", "(a)/(b)"} {
 		expect.Refused(t, bad, expect.ErrorOf(ParseSubjectPattern(bad)))
+	}
+}
+
+// Files that share six digits, but not other numbers, are named.
+func TestNoteOnSixDigits(t *testing.T) {
+	for files, want := range map[string]int{
+		"/ds000030_10159_rest.tsv /ds000030_10171_rest.tsv":               1,
+		"/230115_S00.csv /230115_S01.csv /230116_S02.csv /230116_S03.csv": 2,
+		"/HCP_restrun1_subj100206.h5 /HCP_restrun2_subj100206.h5":         0,
+		"/100307_MOTOR_LR.nii /100307_WM_RL.nii":                          0,
+	} {
+		_, notes, err := subjectFinder{}.of(strings.Fields(files))
+		expect.NoError(t, err)
+		expect.Equal(t, files, len(notes), want)
 	}
 }
 

@@ -57,6 +57,9 @@ func (m *Model) allModules(source string, header text.Choice) (moduleSet, error)
 	if err != nil {
 		return moduleSet{}, err
 	}
+	if m.all == nil { // a file of coordinates is matched to the same tokens
+		m.all = matched.Names
+	}
 	return moduleSet{Labels: matched.Labels, Names: matched.Modules, From: source + ", " + matched.How}, nil
 }
 

@@ -81,7 +81,7 @@ func (o *networkOptions) allPlaces(m *Model, header text.Choice) (places, error)
 	if err != nil {
 		return places{}, err
 	}
-	p := places{points: placed.Points, from: string(form) + " of " + reference}
+	p := places{points: placed.Points, from: string(form) + " of " + reference + ", " + placed.Match}
 	if form == positions.Distances {
 		p.distances = slices.Concat(placed.Weights...)
 	}

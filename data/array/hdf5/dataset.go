@@ -218,12 +218,14 @@ func (f *file) read(name string, realParts bool) array.Array {
 	d.checkPacked()
 	d.readAll()
 	d.markMissing()
+	d.checkRange()
 	return array.Array{Name: name, Shape: d.shape, Data: d.data}
 }
 
 // The attributes of the netCDF conventions (docs.unidata.ucar.edu/nug, "Attribute Conventions") that
 // change what numbers mean.
-var conventions = []string{"scale_factor", "add_offset", "_Unsigned", "_FillValue", "missing_value"}
+var conventions = []string{"scale_factor", "add_offset", "_Unsigned", "_FillValue", "missing_value",
+	"valid_min", "valid_max", "valid_range"}
 
 const unreadable = "neither text nor numbers"
 
@@ -264,6 +266,28 @@ func (d *dataset) markMissing() {
 				if v == missing {
 					d.data[i] = math.NaN()
 				}
+			}
+		}
+	}
+}
+
+// checkRange fails for numbers outside the attributes valid_min, valid_max and valid_range. Some libraries take these
+// numbers for missing, as netCDF4 does, and others do not, as xarray.
+func (d *dataset) checkRange() {
+	for _, name := range []string{"valid_min", "valid_max", "valid_range"} {
+		bounds := strings.Fields(d.attributes[name])
+		if len(bounds) == 0 {
+			continue
+		}
+		low, errLow := strconv.ParseFloat(bounds[0], 64)
+		high, errHigh := strconv.ParseFloat(bounds[len(bounds)-1], 64)
+		if errLow != nil || errHigh != nil || (len(bounds) == 2) != (name == "valid_range") {
+			continue // such as a text
+		}
+		for _, v := range d.data {
+			if name != "valid_max" && v < low || name != "valid_min" && v > high {
+				array.Failf("its attribute %s is %s, but it holds %v: put NaN for numbers outside if they are missing, "+
+					"or delete the attribute", name, d.attributes[name], v)
 			}
 		}
 	}

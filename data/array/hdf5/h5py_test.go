@@ -224,7 +224,8 @@ func TestNetCDFConventions(t *testing.T) {
 		for name, want := range map[string][]float64{"neutral": {0, 1, 2, 3, 4, 5},
 			"_FillValue": {1, nan, 3}, "missing_value": {1, 2, nan}, "many_FillValue": {1, nan, 3},
 			// Of another type, several, one that no float64 is, and a sign that is no other.
-			"double": {1, nan, 3}, "several": {0, nan, 2, 3, nan, 5}, "rounded": {0, 1, 2}, "as_is": {-1, 2}} {
+			"double": {1, nan, 3}, "several": {0, nan, 2, 3, nan, 5}, "rounded": {0, 1, 2}, "as_is": {-1, 2},
+			"in_range": {0, 1, 2}} {
 			a, err := Read(filepath.Join("testdata", file), name)
 			if err != nil || !slices.EqualFunc(a.Data, want, expect.Same) {
 				t.Errorf("%s %s: %v, %v, want %v", file, name, a.Data, err, want)
@@ -233,6 +234,8 @@ func TestNetCDFConventions(t *testing.T) {
 		for name, want := range map[string]string{"scale_factor": "attribute scale_factor is 0.5",
 			"add_offset": "attribute add_offset is -2", "many_scale_factor": "scale_factor is 9.969",
 			"text_scale": "scale_factor is neither text nor numbers", "text_FillValue": "_FillValue is none",
+			"beyond": "attribute valid_range is 0 1.5, but it holds 2", "below": "valid_min is 0.5, but it holds 0",
+			"above":    "valid_max is 1.5, but it holds 2",
 			"unsigned": "_Unsigned is true, and it holds |i1", "signed": "_Unsigned is false, and it holds |u1"} {
 			expect.Error(t, expect.ErrorOf(Read(filepath.Join("testdata", file), name)), want)
 		}

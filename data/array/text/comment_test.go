@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // numpy.savetxt(header=...) writes the names of columns as a comment above the numbers.
@@ -33,6 +35,23 @@ func TestCommentedHeaders(t *testing.T) {
 			t.Errorf("%s, %q: %+v, %v", c.file, c.text, got, err)
 		}
 	}
+}
+
+// With Header Yes, the first line has the names if it looks like it, whatever a comment above it holds.
+func TestCommentsAboveAHeader(t *testing.T) {
+	fractions := strings.Repeat("0.5,2.5,3.5\n4.5,5.5,6.5\n", 20)
+	for text, columns := range map[string][]string{
+		"# exported,by,me\n11,12,13\n" + fractions: {"11", "12", "13"},
+		"# a,b,c\nx,y,z\n" + fractions:             {"x", "y", "z"},
+		"# a,b,c\n" + fractions:                    {"a", "b", "c"},
+	} {
+		got, err := Parse(strings.NewReader(text), "a.csv", Options{Header: Yes})
+		if err != nil || !slices.Equal(got.Columns, columns) {
+			t.Errorf("%.30q: %+v, %v", text, got, err)
+		}
+	}
+	_, err := Parse(strings.NewReader("# a,b,c\n7,8,9\n"+strings.Repeat("0.5,2.5,3.5\n", 5)), "a.csv", Options{Header: Yes})
+	expect.Error(t, err, "a.csv:1:1: this comment and the line below both may name the columns")
 }
 
 // A row whose name begins as comments do is not left out.

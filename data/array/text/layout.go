@@ -29,19 +29,28 @@ func (p *parser) choose(o Options) {
 	if !ok {
 		p.failWhole("no table: nothing but blank lines and comments")
 	}
+	start.refuseSeparator(first)
 	p.delimiter = find(first, p.name)
 	start = *p // with the delimiter, lines of tabs count
 	first, _ = start.next()
 	next := start
 	second, _ := next.next()
+	isHeader := func() bool { return start.isHeader(first, second) }
 	switch {
-	case o.Header != Auto:
-		p.header = o.Header == Yes
-	case !p.afni:
-		p.header = start.isHeader(first, second)
-	}
-	if o.Header == Yes || o.Header == Auto && !p.header {
-		p.findTitles(start, first)
+	case o.Header == Yes:
+		is, err := array.Try(isHeader)
+		if p.header = true; !is {
+			p.findTitles(start, first)
+		}
+		if err != nil && p.titles != nil {
+			start.line = start.aboveLine
+			start.fail(0, "this comment and the line below both may name the columns: delete the comment, or put "+
+				"quotes around the names")
+		}
+	case o.Header == Auto:
+		if p.header = !p.afni && isHeader(); !p.header {
+			p.findTitles(start, first)
+		}
 	}
 	if p.titles != nil {
 		p.header, next, first, second = true, start, p.titles, first
@@ -67,6 +76,13 @@ func (p *parser) choose(o Options) {
 	if !p.header && p.rowNames && p.isRow(start.above, p.count(first)) {
 		start.line = start.aboveLine
 		start.failCommented(start.above)
+	}
+}
+
+// refuseSeparator fails for the line by which spreadsheets state what separates cells.
+func (p *parser) refuseSeparator(first []byte) {
+	if len(first) == len("sep=;") && bytes.EqualFold(first[:4], []byte("sep=")) {
+		p.fail(0, "the first line, %s, is for spreadsheets: delete it", array.Quote(first))
 	}
 }
 

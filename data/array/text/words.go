@@ -46,7 +46,7 @@ func (p *parser) words() []string {
 			"first line separate no cells: put quotes around names with either", array.Quote(line))
 	}
 	row, _ := p.names(bytes.TrimSpace(line))
-	if len(row) < p.columns && p.delimiter == tab { // the cells at an end are empty
+	if p.delimiter == tab && (p.columns == 0 || len(row) < p.columns) { // cells at an end may be empty
 		row, _ = p.names(line)
 	}
 	p.columns = max(p.columns, len(row))
@@ -60,6 +60,7 @@ func (p *parser) separate() {
 	if !ok {
 		p.failWhole("no table: nothing but blank lines and comments")
 	}
+	ahead.refuseSeparator(line)
 	line = bytes.TrimSpace(line)
 	p.delimiter = find(line, p.name)
 	switch {

@@ -16,6 +16,8 @@ func TestWords(t *testing.T) {
 		{"a.txt", "Area, left\tVIS\nb\tSMN\n", `[["Area, left" "VIS"] ["b" "SMN"]]`},
 		{"a.txt", "a  1 \n b\t2\n", `[["a" "1"] ["b" "2"]]`},
 		{"a.tsv", "a\tb\n1\t\n2\t3\t\n", `[["a" "b"] ["1" ""] ["2" "3"]]`},
+		{"a.tsv", "\tmodule\ns00\tm0\n", `[["" "module"] ["s00" "m0"]]`}, // as pandas writes an index
+		{"a.csv", "sep=;\na;b\n", `the first line, "sep=;", is for spreadsheets`},
 		{"a.csv", "Dorsal Attention\nVisual\n", `[["Dorsal Attention"] ["Visual"]]`},
 		{"a.csv", "\"Dorsal Attention\"\n\"Ventral Attention\"\n", `[["Dorsal Attention"] ["Ventral Attention"]]`},
 		{"a.csv", "a 1\nb 2\n", "no ',' and 2 words each"},
