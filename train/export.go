@@ -129,11 +129,12 @@ func stoppedAfter(dir string, c Config, member int) (int, error) {
 	return math.MaxInt, err
 }
 
-// emptyModel returns the untrained model of a configuration, and the characters of its texts. The
-// characters determine the model's sizes, so the texts must have the SHA-256 sum.
+// emptyModel returns the untrained model of a configuration, and the characters of its texts. If data are read, which
+// determine the places of tokens or the characters, they must have the SHA-256 sum.
 func emptyModel(c Config, sum string) (m *models.Model, characters string, err error) {
 	newTask := c.maker().read
-	if empty := c.maker().empty; empty != nil {
+	empty := c.maker().empty
+	if empty != nil {
 		newTask = empty
 	}
 	t, err := newTask(c)
@@ -143,8 +144,9 @@ func emptyModel(c Config, sum string) (m *models.Model, characters string, err e
 	if s, ok := t.(*sequenceTask); ok {
 		characters = s.source.characters()
 	}
-	if characters != "" && t.fingerprint() != sum {
-		return nil, "", errors.New("its texts have changed since training: restore them")
+	if empty == nil && t.fingerprint() != sum {
+		return nil, "", errors.New("its data have changed since training, or their paths lead to others from this " +
+			"folder: restore them, or export from the folder of the training")
 	}
 	e, err := emptyEnsemble(c, t)
 	if err != nil {

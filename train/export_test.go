@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/data/series"
 	"torchpe/internal/expect"
 	"torchpe/models/export"
 	"torchpe/train/runlog"
@@ -77,6 +78,19 @@ func compareProbes(t *testing.T, dir, back string, member, members int) {
 	for _, tensor := range expect.Must(opened(t, dir).LoadProbes()).Tensors {
 		sameMember(t, now, tensor, member, members)
 	}
+}
+
+// Data that have changed since may place the tokens otherwise: the model would be another.
+func TestExportOfChangedData(t *testing.T) {
+	c := tinyMasked(t, "learn")
+	rows := strings.Repeat("1,2,4\n2,5,1\n7,3,3\n", 20)
+	file := expect.File(t, "a.csv", "a,b,c\n"+rows)
+	c.Steps, c.Task, c.Masked.NMAR, c.Masked.Files = 2, "masked", nil, &series.Source{Data: []string{file}}
+	dir, _ := runTiny(t, c)
+	twin := filepath.Join(t.TempDir(), "twin")
+	expect.Must(Export(dir, 0, twin))
+	expect.NoError(t, os.WriteFile(file, []byte("a,c,b\n"+strings.Repeat("1,4,2\n2,1,5\n7,3,3\n", 20)), 0o600))
+	expect.Error(t, expect.ErrorOf(Export(dir, 0, twin)), "its data have changed since training")
 }
 
 // Import reads what was changed, writes where the weights are from, and refuses other data, a folder

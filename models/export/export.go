@@ -170,7 +170,7 @@ func attentions(m *models.Model) (all []map[string]any, err error) {
 // configText returns config.json.
 func configText(m *models.Model, r Run, parts []part) (string, error) {
 	c := m.Config
-	attention, err := attentions(m)
+	settings, err := settingsOf(m, parts)
 	if err != nil {
 		return "", err
 	}
@@ -180,25 +180,27 @@ func configText(m *models.Model, r Run, parts []part) (string, error) {
 			return "", err
 		}
 	}
+	text, err := settingsText(append(settings, setting{"example", shown}, setting{"run", r}))
+	return text + "\n", err
+}
+
+// settingsOf returns the settings of config.json by which model.py makes the model. Those of run.config make the
+// same one.
+func settingsOf(m *models.Model, parts []part) ([]setting, error) {
+	c := m.Config
 	task := taskOf(c)
 	if task == "puzzles" {
 		task = "lst"
 	}
-	text, err := settingsText(append(append([]setting{{"task", task}}, shapes(c)...), []setting{
-		{"dropout", c.Dropout}, {"pe_dropout", c.PEDropout}, {"mask_token", c.MaskToken}, {"attention", attention},
-		{"encodings", parts},
-		{"positions", positionsOf(c.Positions, parts)}, {"example", shown}, {"run", r},
-	}...))
-	return text + "\n", err
-}
-
-// shapes returns the settings in which model.py and run.config must agree.
-func shapes(c models.Config) []setting {
+	attention, err := attentions(m)
 	return []setting{
+		{"task", task},
 		{"tokens", c.Positions.Tokens()}, {"symbols", c.Symbols}, {"classes", c.Classes}, {"layers", c.Layers},
 		{"heads", c.Heads}, {"d_model", c.DModel}, {"d_ff", c.FFMultiple * c.DModel}, {"token_input", c.TokenInput},
 		{"read_out", c.ReadOut},
-	}
+		{"dropout", c.Dropout}, {"pe_dropout", c.PEDropout}, {"mask_token", c.MaskToken}, {"attention", attention},
+		{"encodings", parts}, {"positions", positionsOf(c.Positions, parts)},
+	}, err
 }
 
 // setting is a key of config.json.

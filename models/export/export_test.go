@@ -119,9 +119,19 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 		t.Errorf("names what is right: %v", err)
 	}
 	config := filepath.Join(dir, ConfigFile)
-	text := strings.Replace(string(expect.Must(os.ReadFile(config))), `"heads": 2`, `"heads": 1`, 1)
-	expect.NoError(t, os.WriteFile(config, []byte(text), 0o666))
-	expect.Error(t, Read(dir, m), "config.json: heads is 1, but its run.config makes a model with 2")
+	original := string(expect.Must(os.ReadFile(config)))
+	for _, edit := range [][3]string{
+		{`"heads": 2`, `"heads": 1`, "heads is 1, but its run.config makes a model with 2"},
+		{`"causal":false`, `"causal":true`, "attention[0].causal is true, but its run.config makes a model with false"},
+		{`"rope-base":"10000"`, `"rope-base":"100"`, "encodings[0].options.rope-base is 100, but its"},
+		{`"index":[4,3`, `"index":[3,4`, "positions.index[0] is 3, but"},
+	} {
+		if !strings.Contains(original, edit[0]) {
+			t.Fatalf("no %s in %s", edit[0], original)
+		}
+		expect.NoError(t, os.WriteFile(config, []byte(strings.Replace(original, edit[0], edit[1], 1)), 0o666))
+		expect.Error(t, Read(dir, m), "config.json: "+edit[2])
+	}
 	if after, _ := m.Params.Values("embed.weight"); !slices.Equal(before, after) {
 		t.Error("the model was changed")
 	}

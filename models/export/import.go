@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -50,15 +51,15 @@ const fixedTolerance = 1e-5
 // all fixed tables that were changed; m then stays as it was. It is also an error if m has no
 // finite output with these weights.
 func Read(dir string, m *models.Model) error {
-	if err := checkConfig(filepath.Join(dir, ConfigFile), m.Config); err != nil {
+	parts, err := partsOf(m)
+	if err == nil {
+		err = checkConfig(filepath.Join(dir, ConfigFile), m, parts)
+	}
+	if err != nil {
 		return err
 	}
 	path := filepath.Join(dir, WeightsFile)
 	file, err := safetensors.Read(path)
-	if err != nil {
-		return err
-	}
-	parts, err := partsOf(m)
 	if err != nil {
 		return err
 	}
@@ -99,26 +100,55 @@ func Read(dir string, m *models.Model) error {
 
 // checkConfig returns an error if config.json, as model.py reads it, describes another model than
 // its run.config.
-func checkConfig(path string, c models.Config) error {
+func checkConfig(path string, m *models.Model, parts []part) error {
 	text, err := atomicfile.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	var has map[string]json.RawMessage
+	var has, makes map[string]any
 	if err := json.Unmarshal(text, &has); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	for _, s := range shapes(c) {
-		want, err := json.Marshal(s.value)
-		if err != nil {
-			return err
-		}
-		if got, ok := has[s.key]; ok && string(got) != string(want) {
-			return fmt.Errorf("%s: %s is %s, but its run.config makes a model with %s: change neither in an export",
-				path, s.key, got, want)
+	settings, err := settingsOf(m, parts)
+	if err != nil {
+		return err
+	}
+	if text, err := settingsText(settings); err != nil {
+		return err
+	} else if err := json.Unmarshal([]byte(text), &makes); err != nil {
+		return err
+	}
+	for _, s := range settings {
+		if key, got, want, differ := mismatch(s.key, has[s.key], makes[s.key]); differ && has[s.key] != nil {
+			return fmt.Errorf("%s: %s is %v, but its run.config makes a model with %v: change neither in an export",
+				path, key, got, want)
 		}
 	}
 	return nil
+}
+
+// mismatch returns the first place at which a value of config.json is not the one that is wanted. Keys that the
+// value lacks do not count: earlier versions did not write all.
+func mismatch(key string, got, want any) (at string, is, wanted any, differ bool) {
+	switch of := want.(type) {
+	case map[string]any:
+		has, _ := got.(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(has)) {
+			if at, is, wanted, differ = mismatch(key+"."+name, has[name], of[name]); differ {
+				return at, is, wanted, true
+			}
+		}
+		return key, got, want, has == nil
+	case []any:
+		has, _ := got.([]any)
+		for i := range min(len(has), len(of)) {
+			if at, is, wanted, differ = mismatch(fmt.Sprintf("%s[%d]", key, i), has[i], of[i]); differ {
+				return at, is, wanted, true
+			}
+		}
+		return key, got, want, len(has) != len(of)
+	}
+	return key, got, want, got != want
 }
 
 // checkOutput returns an error if the output for one sample is not finite.

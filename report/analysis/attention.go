@@ -73,6 +73,9 @@ func attention(in *Input, reference string, how metrics.Pooling) (*Report, error
 	}
 	other := &Input{Args: []string{reference}, Member: All, Header: in.Header}
 	references, err := other.attentionModels()
+	if err == nil {
+		err = oneRun(reference, references)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reference: %w", err)
 	}

@@ -307,11 +307,16 @@ func numberedNames(a arrayfile.Array) string {
 // finite.
 func (m *Model) restrict(in *Input) error {
 	if in.Block != All {
-		if in.Block >= len(m.Tables) {
-			return fmt.Errorf("%s: block %d: it has %s, from 0", m.Source, in.Block,
-				wording.Count(len(m.Tables), "table"))
+		i := slices.IndexFunc(m.Tables, func(t Table) bool { return t.Block == in.Block })
+		if i < 0 {
+			var has []string
+			for _, t := range m.Tables {
+				has = append(has, fmt.Sprint(t.Block))
+			}
+			return fmt.Errorf("%s: block %d has no table: there are those of %s", m.Source, in.Block,
+				wording.List(20, has))
 		}
-		m.Tables = m.Tables[in.Block : in.Block+1]
+		m.Tables = m.Tables[i : i+1]
 	}
 	m.from, m.tokens, m.all = in.from, m.Tables[0].Tokens, m.Names
 	for i := range m.Tables {

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -76,7 +77,7 @@ value, such as a row of zeros by cosine. Notes also explain unusual weights, suc
 			fl.StringVar(&o.weights, "weights", "", "score the weights [n,n] of FILE[:tensor] instead of "+
 				"tables, as they are except for the diagonal")
 			fl.StringVar(&o.modules, "modules", "", "FILE, rows or columns (default: those that the run keeps)")
-			fl.StringVar(&o.distance, "distance", "euclidean", distanceHelp)
+			fl.StringVar(&o.distance, "distance", "", distanceHelp+" (default: that of the runs, else euclidean)")
 			fl.IntVar(&o.permutations, "permutations", 0, "surrogates for each p; 0 = no test")
 			fl.StringVar(&o.null, "null", "", "smooth surrogates: "+strings.Join(nulls, " or ")+
 				" (default: moran, with --weights spin)")
@@ -118,7 +119,7 @@ func (o *networkOptions) check(in *Input) error {
 
 // run scores tables, or given weights, by the modules of their tokens.
 func (o *networkOptions) run(in *Input) (*Report, error) {
-	kind, err := parseDistance(o.distance)
+	kind, err := parseDistance(cmp.Or(o.distance, metrics.Euclidean.String()))
 	if err == nil {
 		err = o.check(in)
 	}
@@ -134,6 +135,9 @@ func (o *networkOptions) run(in *Input) (*Report, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if o.weights == "" && !in.given("distance") {
+		kind = in.ownDistance(models)
 	}
 	known := make([]network, len(models))
 	for i, m := range models {
@@ -164,12 +168,35 @@ func (o *networkOptions) run(in *Input) (*Report, error) {
 	}
 	head := Object{{"permutations", o.permutations}, {"permutation_seed", o.seed}}
 	if o.weights == "" {
-		head = append(Object{{"distance", o.distance}}, head...)
+		head = append(Object{{"distance", kind.String()}}, head...)
 	}
 	r := numbers.report(head, found)
 	r.notes = append(notes, r.notes...)
-	r.Tables[0].Foot = o.foot(known, models[0].Tables[0].Tokens, found)
+	r.Tables[0].Foot = o.foot(kind, known, models[0].Tables[0].Tokens, found)
 	return r, nil
+}
+
+// ownDistance returns the distance by which runs measured their networks (--pe-distance), or Euclidean, with a note,
+// if they used several.
+func (in *Input) ownDistance(models []*Model) metrics.Distance {
+	var used []metrics.Distance
+	for _, m := range models {
+		kind := metrics.Euclidean
+		if m.isRun() {
+			if of, err := m.member.Run.Distance(); err == nil {
+				kind = of
+			}
+		}
+		if !slices.Contains(used, kind) {
+			used = append(used, kind)
+		}
+	}
+	if len(used) == 1 {
+		return used[0]
+	}
+	in.note("the runs measured their networks by several distances (--pe-distance), here all by Euclidean ones: " +
+		"--distance chooses another")
+	return metrics.Euclidean
 }
 
 // network holds what is known about a model's tokens.
@@ -217,10 +244,13 @@ func (o *networkOptions) columns(known []network) layout {
 
 // foot returns the text below the table: the number of modules of the first network, the number of tables
 // with p below .05, and what a low p means.
-func (o *networkOptions) foot(known []network, tokens int, found []scores) string {
+func (o *networkOptions) foot(kind metrics.Distance, known []network, tokens int, found []scores) string {
 	modules := known[0].modules
 	text := fmt.Sprintf("%s of %s, %s", wording.Count(modules.count(), "module"), wording.Count(tokens, "token"),
 		map[bool]string{true: "kept by the run", false: modules.From}[modules.From == ofRun])
+	if o.weights == "" && kind != metrics.Euclidean {
+		text += fmt.Sprintf("; %s distances", kind)
+	}
 	if o.permutations == 0 {
 		return text
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,7 +100,26 @@ func (in *Input) referenceModels(reference string) ([]*Model, error) {
 	} else {
 		other.Files = []string{reference}
 	}
-	return other.models()
+	models, err := other.models()
+	if err == nil {
+		err = oneRun(reference, models)
+	}
+	in.Notes = append(in.Notes, other.Notes...)
+	return models, err
+}
+
+// oneRun returns an error if the models of a reference are of several runs.
+func oneRun(reference string, models []*Model) error {
+	var sources []string
+	for _, m := range models {
+		if !slices.Contains(sources, m.Source) {
+			sources = append(sources, m.Source)
+		}
+	}
+	if len(sources) > 1 {
+		return fmt.Errorf("%s has %d runs: name one, such as %s", reference, len(sources), sources[0])
+	}
+	return nil
 }
 
 // pair returns a model and its reference ready to be compared: the reference's member of the same seed,
@@ -110,9 +130,11 @@ func (in *Input) pair(m *Model, reference string, references []*Model) ([2]*Mode
 	if references == nil {
 		r, err = closedForm(reference, m)
 	} else {
-		r = ofBlock(in.sameSeed(m, references), m)
+		r = in.sameSeed(m, references)
 		in.noteSameDraw(m, r)
-		r, err = in.pairRows(m, r)
+		if r, err = ofBlocks(r, m); err == nil {
+			r, err = in.pairRows(m, r)
+		}
 	}
 	if err == nil {
 		m, r, err = in.inReferenceDimensions(m, r)
@@ -123,16 +145,28 @@ func (in *Input) pair(m *Model, reference string, references []*Model) ([2]*Mode
 	return [2]*Model{m, r}, err
 }
 
-// sameSeed returns the member of the reference that has the model's seed, or the first, with a note.
+// sameSeed returns the member of the reference that has the model's seed, or the first, with a note. Of several it
+// takes the one with the other settings of the model, or the first, with a note.
 func (in *Input) sameSeed(m *Model, references []*Model) *Model {
 	first := references[0]
 	if !m.isRun() || !first.isRun() {
 		return first
 	}
+	var same []*Model
 	for _, r := range references {
 		if r.seed() == m.seed() {
+			same = append(same, r)
+		}
+	}
+	for _, r := range same {
+		if len(same) == 1 || reflect.DeepEqual(r.member.Member, m.member.Member) {
 			return r
 		}
+	}
+	if len(same) > 0 {
+		in.note("%s: the reference has %d members of seed %d, and none has the model's settings: compared with the "+
+			"first, %s", m.label(), len(same), m.seed(), same[0].label())
+		return same[0]
 	}
 	in.note("%s: the reference has no member of seed %d: compared with its first, of seed %d", m.Source, m.seed(),
 		first.seed())
@@ -149,18 +183,22 @@ func (in *Input) noteSameDraw(m, r *Model) {
 	}
 }
 
-// ofBlock returns r with only the table of m's block, if one block was selected.
-func ofBlock(r, m *Model) *Model {
-	if len(m.Tables) != 1 || len(r.Tables) == 1 {
-		return r
+// ofBlocks returns r with the tables of m's blocks, if it has several tables. Those of files are taken in order, unless
+// m has only one.
+func ofBlocks(r, m *Model) (*Model, error) {
+	if len(r.Tables) == 1 || len(m.Tables) > 1 && !(m.isRun() && r.isRun()) {
+		return r, nil
 	}
 	chosen := *r
-	for _, t := range r.Tables {
-		if t.Block == m.Tables[0].Block {
-			chosen.Tables = []Table{t}
+	chosen.Tables = nil
+	for _, t := range m.Tables {
+		i := slices.IndexFunc(r.Tables, func(o Table) bool { return o.Block == t.Block })
+		if i < 0 {
+			return nil, fmt.Errorf("the reference has no table of block %d", t.Block)
 		}
+		chosen.Tables = append(chosen.Tables, r.Tables[i])
 	}
-	return &chosen
+	return &chosen, nil
 }
 
 // pairRows returns r with the rows of m's tokens. It adds a note if rows are paired in order because only one

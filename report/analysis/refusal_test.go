@@ -57,7 +57,7 @@ func TestRefusals(t *testing.T) {
 		{"rank --table cut.safetensors", []string{"cut.safetensors"}},
 		{"rank --table nan.csv", []string{"nan.csv", "row 1, column 0"}},
 		{"rank --table long.csv", []string{"long.csv", "at most 10000"}},
-		{"rank --table good.csv --block 1", []string{"block 1", "it has 1 table,"}},
+		{"rank --table good.csv --block 1", []string{"block 1", "block 1 has no table: there are those of 0"}},
 		{"rank --table good.csv --block -2", []string{"--block -2"}},
 		{"rank --table good.csv --member -2", []string{"--member -2"}},
 		{"rank --table good.csv --positions 2:1", []string{`--positions: positions "2:1"`, "FROM:TO"}},

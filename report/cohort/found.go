@@ -115,10 +115,14 @@ func (b Base) Unlike(other Base) string {
 		return fmt.Sprintf("fidelity %s, not %s", b.Fidelity, other.Fidelity)
 	}
 	var parts []string
+	onePlaced := (b.identity[placesKey] == "") != (other.identity[placesKey] == "")
 	for _, key := range Differing([]map[string]string{b.identity, other.identity}) {
+		if onePlaced && slices.Contains(dataPaths, key) { // only one identity has them
+			continue
+		}
 		own, others := Difference(key, b.identity[key]), Difference(key, other.identity[key])
 		if key == DataKey && b.Models[0].Run.Config.Masked != nil {
-			own = "data or its modules (" + strings.TrimPrefix(own, "data ") + ")"
+			own = "data, modules or places of tokens (" + strings.TrimPrefix(own, "data ") + ")"
 			others = strings.TrimPrefix(others, "data ")
 		}
 		parts = append(parts, own+", not "+others)

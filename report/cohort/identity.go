@@ -54,13 +54,16 @@ func (m Model) Identity() (map[string]string, error) {
 	}
 	all[DataKey], all[WeightsKey] = m.Run.DataSHA256, m.Run.Origin
 	// The hash identifies the data, but not the names by which a file's places are matched.
-	isKnown := m.Run.DataSHA256 != "" && all["positions.sha256"] == ""
+	isKnown := m.Run.DataSHA256 != "" && all[placesKey] == ""
 	maps.DeleteFunc(all, func(key, value string) bool {
 		return slices.Contains(dataPaths, key) && (isKnown || value == "" || value == "null")
 	})
 	all[PrecisionKey] = cmp.Or(all[PrecisionKey], m.Run.Precision())
 	return all, nil
 }
+
+// placesKey is the key of the hash of the file that places the tokens.
+const placesKey = "positions.sha256"
 
 // dataPaths holds the keys of the files with the data. The hash of the data replaces them, because one file may
 // have several paths.

@@ -381,7 +381,7 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 	own.PELR, edited.Data = .3, "bbbb"
 	out, w := report(t, short, run("z copy", 1), own, edited)
 	notes := strings.Join(w.Notes, "\n")
-	expect.Contains(t, notes, "1 model not shown, such as 0 edited: data or its modules (bbbb), not aaaa",
+	expect.Contains(t, notes, "1 model not shown, such as 0 edited: data, modules or places of tokens (bbbb), not aaaa",
 		"counted once: 1 model with the settings, data and seed of another")
 	var got []string
 	for _, row := range rows(out, "table_errors.csv")[1:3] {

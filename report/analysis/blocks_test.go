@@ -1,0 +1,80 @@
+package analysis
+
+import (
+	"strings"
+	"testing"
+
+	"torchpe/internal/expect"
+	"torchpe/internal/metrics"
+	"torchpe/report/cohort"
+	"torchpe/report/internal/synthetic"
+	"torchpe/train/config"
+)
+
+// modelOf makes a model of a run whose tables are of some blocks.
+func modelOf(source string, member cohort.Model, blocks ...int) *Model {
+	m := &Model{Subject: Subject{Source: source, member: &member}}
+	for _, b := range blocks {
+		m.Tables = append(m.Tables, Table{b, metrics.Table{Tokens: 2, Dim: 1, Values: []float64{float64(b), 9}}})
+	}
+	return m
+}
+
+// Blocks are named by their number in the model, also where the first has no table, and tables of two runs are
+// compared block by block.
+func TestBlocksWithoutTables(t *testing.T) {
+	member := cohort.Model{Run: &cohort.Run{}}
+	m := modelOf("m", member, 1, 2)
+	expect.NoError(t, m.restrict(&Input{Block: 2}))
+	expect.Equal(t, "values of block 2", m.Tables[0].Values[0], 2)
+	expect.Error(t, modelOf("m", member, 1, 2).restrict(&Input{Block: 0}), "block 0 has no table: there are those of 1, 2")
+	r := expect.Must(ofBlocks(modelOf("r", member, 0, 1, 2), modelOf("m", member, 1, 2)))
+	expect.Equal(t, "blocks of the reference", [2]int{r.Tables[0].Block, r.Tables[1].Block}, [2]int{1, 2})
+	expect.Error(t, expect.ErrorOf(ofBlocks(modelOf("r", member, 0, 1), modelOf("m", member, 1, 2))),
+		"the reference has no table of block 2")
+	file := modelOf("file", member, 0, 1)
+	file.member = nil
+	expect.Equal(t, "a stack of a file", len(expect.Must(ofBlocks(file, modelOf("m", member, 1, 2))).Tables), 2)
+}
+
+// Of members with one seed, that with the model's other settings is its reference, else the first, with a note.
+func TestReferenceOfOneSeed(t *testing.T) {
+	small, large, other := .1, 2., 1.
+	of := func(sigma *float64) *Model {
+		return modelOf("r", cohort.Model{Run: &cohort.Run{}, Member: config.Member{Seed: 1, Sigma: sigma}}, 0)
+	}
+	in := &Input{}
+	references := []*Model{of(&small), of(&large)}
+	expect.Equal(t, "of sigma 2", in.sameSeed(of(&large), references), references[1])
+	expect.Equal(t, "notes", len(in.Notes), 0)
+	expect.Equal(t, "of sigma 1", in.sameSeed(of(&other), references), references[0])
+	expect.Contains(t, strings.Join(in.Notes, ""), "the reference has 2 members of seed 1, and none has")
+}
+
+// A folder of several runs is no reference, and runs are scored by their own distance.
+func TestFoldersOfRuns(t *testing.T) {
+	dir := t.TempDir()
+	for name, distance := range map[string]string{"a": "cosine", "b": ""} {
+		synthetic.Write(t, dir, synthetic.Run{Name: name, Task: "masked", PE: "learn", Sigma: 1, Seeds: []int{3},
+			Distance: distance, Subjects: []string{"a", "b"}})
+	}
+	_, _, err := run("procrustes " + dir + "/a --reference " + dir)
+	expect.Error(t, err, "has 2 runs: name one")
+	got, notes := result(t, "network "+dir+"/a --json")
+	expect.Equal(t, "distance", got["distance"], any("cosine"))
+	expect.Equal(t, "notes", strings.Contains(strings.Join(notes, ""), "distances"), false)
+	expect.Contains(t, expect.Must(ownFoot("network "+dir+"/a")), "; cosine distances")
+	_, notes = result(t, "network "+dir+" --json")
+	expect.Contains(t, strings.Join(notes, ""), "measured their networks by several distances (--pe-distance)")
+	got, _ = result(t, "network "+dir+"/a --distance euclidean --json")
+	expect.Equal(t, "distance", got["distance"], any("euclidean"))
+}
+
+// ownFoot returns the line below the first table.
+func ownFoot(line string) (string, error) {
+	r, _, err := run(line)
+	if err != nil {
+		return "", err
+	}
+	return r.Tables[0].Foot, nil
+}
