@@ -325,7 +325,7 @@ func TestClusteredTokens(t *testing.T) {
 	slices.Sort(odd)
 	for _, what := range []string{"similarity", "attention"} {
 		d := draftOf(r, what)
-		labels := d.Rows[0].Cells[0].Panel.(figure.Matrix).RowLabels
+		labels := d.Panels[0].Cells[0].Panel.(figure.Matrix).RowLabels
 		slices.Sort(labels[:4])
 		slices.Sort(labels[4:])
 		expect.Equal(t, fmt.Sprintf("%s has the order", what), labels, slices.Concat(even, odd))
