@@ -71,26 +71,22 @@ func (b Boxes) plot() categoryPlot {
 
 func (b Boxes) check() error {
 	for _, g := range b.Groups {
-		if err := b.checkGroup(g); err != nil {
+		if err := g.check(); err != nil {
 			return fmt.Errorf("group %q: %w", g.Label, err)
 		}
 	}
 	return b.plot().check()
 }
 
-func (b Boxes) checkGroup(g Group) error {
+// check returns an error for numbers beside the values that cannot be drawn.
+func (g Group) check() error {
 	// false if one is NaN
 	inOrder := func(lo, middle, hi float64) bool { return lo <= middle && middle <= hi }
 	switch ch, i := g.Chance, g.Interval; {
-	case g.Hollow != nil && len(g.Hollow) != len(g.Values) || slices.Contains(g.Hollow, true) && b.HollowNote == "":
-		return fmt.Errorf("%d flags of hollow dots for %d values, note %q", len(g.Hollow), len(g.Values), b.HollowNote)
 	case ch != nil && !(inOrder(-largest, ch.Low, ch.High) && ch.High <= largest && inOrder(0, ch.P, 1)):
 		return fmt.Errorf("chance from %v to %v with p = %v", ch.Low, ch.High, ch.P)
 	case i != nil && !(inOrder(-largest, i.Low, i.Mean) && inOrder(i.Mean, i.High, largest)):
 		return fmt.Errorf("a mean of %g with an interval from %g to %g", i.Mean, i.Low, i.High)
-	case len(g.Beside) > len(b.Beside) || len(b.Beside) > len(besideShapes):
-		return fmt.Errorf("%d glyphs beside the box, but %d are named and %d exist", len(g.Beside),
-			len(b.Beside), len(besideShapes))
 	}
 	return nil
 }

@@ -21,12 +21,7 @@ func (s Strip) heading() string { return s.Title }
 
 func (s Strip) grouping() grouping { return grouping{s.Groups, s.GroupNames, s.GroupColors} }
 
-func (s Strip) check() error {
-	if len(s.Groups) == 0 {
-		return errors.New("no tokens: give at least one")
-	}
-	return s.grouping().check()
-}
+func (s Strip) check() error { return s.grouping().check() }
 
 func (s Strip) draw(c draw.Canvas) (note string, err error) {
 	names, shortened := s.grouping().legend(c.Size().X)
