@@ -97,7 +97,7 @@ func drawSheets(folder string) (files, without []string, err error) {
 			return nil, nil, err
 		}
 		path := filepath.Join(folder, sheetOf(family))
-		if err := drawn.Save(path, ""); err != nil {
+		if err := drawn.Save(path); err != nil {
 			return nil, nil, err
 		}
 		files = append(files, path)

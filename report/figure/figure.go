@@ -49,16 +49,9 @@ type Figure struct {
 // Size returns the size of the figure in points.
 func (f *Figure) Size() (width, height float64) { return f.width.Points(), f.height.Points() }
 
-// Save writes the figure to path, completely or not at all. An empty format means that of path's
-// extension: pdf, png or svg. For a device or pipe, such as /dev/stdout, the format is required.
-func (f *Figure) Save(path, format string) error {
-	if format == "" {
-		format = strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
-		if format == "" {
-			return fmt.Errorf("save figure %s: no extension: end the name in .pdf, .png or .svg",
-				path)
-		}
-	}
+// Save writes the figure to path, completely or not at all, in the format of its extension: pdf, png or svg.
+func (f *Figure) Save(path string) error {
+	format := strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
 	return atomicfile.Write(path, func(w io.Writer) error { return f.Encode(w, format) })
 }
 
