@@ -2,7 +2,6 @@ package figure
 
 import (
 	"fmt"
-	"image/color"
 	"math"
 
 	"gonum.org/v1/plot/vg"
@@ -21,12 +20,6 @@ const Probe = 5
 
 // probeColor lies behind the question mark.
 var probeColor = rgb(0xfdf0d0)
-
-// PuzzleColors returns the colours of a cell's contents in the order of Puzzle's numbers: blank,
-// four symbols, probe.
-func PuzzleColors() []color.Color {
-	return []color.Color{rgb(0xf2f2f2), blue, vermillion, green, purple, probeColor}
-}
 
 func (p Puzzle) heading() string { return p.Title }
 

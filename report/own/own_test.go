@@ -221,7 +221,7 @@ func TestLongNamesAndOnePalette(t *testing.T) {
 	dir, w := made(t, nil)
 	expect.Equal(t, fmt.Sprintf("%q: figures", w.Notes), w.Figures, 6)
 	expect.Equal(t, "maps.csv has", rows(dir, "maps.csv")[1][1], synthetic.TokenNames[0])
-	visual := figure.GroupColors([]string{"Visual1"})[0]
+	visual := figure.GroupColors(1, []string{"Visual1"})[0]
 	color := fmt.Sprintf("fill:#%02X%02X%02X", visual.R, visual.G, visual.B)
 	for _, name := range []string{"maps.svg", "similarity.svg", "attention.svg"} {
 		svg := read(dir, name)
