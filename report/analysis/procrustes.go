@@ -222,8 +222,8 @@ func (m *Model) rowsNamed(other *Model) ([]int, error) {
 	}
 	rows, missing, _ := partition.MatchNames(m.Names, other.Names)
 	if missing != nil {
-		return nil, fmt.Errorf("token %q is not among the %d of %s, which must have the same names%s", missing[0],
-			len(m.Names), m.Source, wording.Hint(missing[0], m.Names))
+		return nil, fmt.Errorf("token %q is not among the %d of %s, which must have the same names%s",
+			missing[0], len(m.Names), m.Source, wording.Hint(missing[0], m.Names))
 	}
 	return rows, nil
 }

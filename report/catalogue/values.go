@@ -288,8 +288,8 @@ func (i *Instance) Values(w Want) (out array.Array, kind string, err error) {
 	for _, in := range []*array.Array{&w.Q, &w.K, &w.V} {
 		shape, h, n, dh := in.Shape, i.Setting.Heads, i.Positions.Tokens(), i.Setting.headWidth()
 		if *in = i.Setting.headed(*in); in.Data != nil && !slices.Equal(in.Shape, []int{h, n, dh}) {
-			return out, kind, fmt.Errorf("queries or keys have shape %v, want [H,N,Dh] = [%d,%d,%d] or [N,D] "+
-				"= [%d,%d]", shape, h, n, dh, n, h*dh)
+			return out, kind, fmt.Errorf("queries or keys have shape %v, want [H,N,Dh] = [%d,%d,%d] or "+
+				"[N,D] = [%d,%d]", shape, h, n, dh, n, h*dh)
 		}
 	}
 	caught := torchpe.Catch(func() {
