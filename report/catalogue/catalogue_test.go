@@ -312,7 +312,7 @@ func TestIdle(t *testing.T) {
 func TestPicturesOfOneToken(t *testing.T) {
 	i := instance(t, "alibi", Setting{Size: pe.Size{Tokens: 1, DModel: 8, Heads: 2, Layers: 4}})
 	all, err := i.pictures(3)
-	if err != nil || all[0].kind != "bias" {
+	if err != nil || all[0].against.YLabel != "bias on the logits" {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if note := i.note(3); !strings.Contains(note, "L = 4, layer 3, ") {

@@ -123,8 +123,8 @@ func thumbnail(scheme pe.Scheme) (string, *figure.Matrix, error) {
 		return e.Family, nil, nil //nolint:nilerr // the caller lists the scheme
 	}
 	m := all[0].matrices[0]
-	if all[0].kind == kindTable {
-		m = all[0].matrices[1]
+	if several := all[0].matrices; len(several) > 1 && several[1].Title == "dot products" {
+		m = several[1]
 	}
 	seen := slices.DeleteFunc(slices.Clone(m.Values), math.IsNaN)
 	low, high := slices.Min(seen), slices.Max(seen)
