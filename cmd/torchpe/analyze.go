@@ -57,8 +57,8 @@ func newMeasureCommand(m analysis.Measure) *cobra.Command {
 // printReport prints the tables of a measure, or says what --out holds.
 func printReport(w io.Writer, in analysis.Input, r *analysis.Report) {
 	if in.Out != "" {
-		for _, what := range r.Wrote {
-			fmt.Fprintf(w, "%s: %s\n", what, in.Out)
+		for _, t := range r.Tables {
+			fmt.Fprintf(w, "%s: %s\n", t.Foot, in.Out)
 		}
 		return
 	}

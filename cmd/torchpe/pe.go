@@ -91,7 +91,7 @@ func (f *peListFlags) run(c *call) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	all, err := catalogue.Entries(s)
+	all, _, err := catalogue.DescribeAll(pe.Schemes(), s)
 	if err != nil {
 		return r, err
 	}

@@ -38,7 +38,7 @@ func (draw Surrogate) Test(q float64, n int, seed uint64) NullTest {
 		P: Reached(null, q)}
 }
 
-// Reached returns the p-value of a modularity q under a null distribution: (1 + the number of draws
+// Reached returns the p-value of a statistic q under a null distribution: (1 + the number of draws
 // that reach q) / (1 + the number of draws).
 func Reached(null []float64, q float64) float64 {
 	reached := 0

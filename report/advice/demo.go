@@ -93,7 +93,7 @@ func (d Demo) Draw(path string) error {
 		return err
 	}
 	for _, ext := range []string{".pdf", ".png"} {
-		if err := fig.Save(path+ext, ""); err != nil {
+		if err := fig.Save(path + ext); err != nil {
 			return err
 		}
 	}

@@ -80,9 +80,8 @@ func attention(in *Input, reference string, how metrics.Pooling) (*Report, error
 		return nil, fmt.Errorf("reference: %w", err)
 	}
 	in.Notes = append(in.Notes, other.Notes...)
-	numbers := layout{parts: "layers", labels: []column{{key: "layer", heading: "layer"}}, whole: string(how),
-		columns: []column{{key: "cosine", heading: "cosine"}, {key: "jsd", heading: "JSD (bits)"}},
-		extra:   []string{"reference's seed"}}
+	numbers := layout{part: "layer", whole: string(how), extra: []string{"reference's seed"},
+		columns: []column{{key: "cosine", heading: "cosine"}, {key: "jsd", heading: "JSD (bits)"}}}
 	var found []scores
 	for _, m := range models {
 		r := in.sameSeed(m, references)

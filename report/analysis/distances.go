@@ -106,7 +106,6 @@ func distances(in *Input, kind metrics.Distance) (*Report, error) {
 		file.Data = append(file.Data, d...)
 		foot := fmt.Sprintf("%s distances between %s of %s, block %d", kind, wording.Count(n, "token"),
 			m.label(), t.Block)
-		r.Wrote = append(r.Wrote, foot)
 		r.Tables = append(r.Tables, numberTable(append([]string{kind.String()}, names...), lead, matrix, foot))
 	}
 	r.JSON = Object{{"models", found}}

@@ -123,7 +123,6 @@ func (o *mapOptions) run(in *Input) (*Report, error) {
 		maps, found = append(maps, one), append(found, append(object, Field{"coordinates", one.at}))
 		lead, rows := one.named()
 		r.Tables = append(r.Tables, numberTable(lead, rows, one.at, one.how))
-		r.Wrote = append(r.Wrote, one.how)
 	}
 	r.JSON = Object{{"models", found}}
 	switch in.extension() {

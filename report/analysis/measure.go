@@ -149,12 +149,11 @@ type Report struct {
 	JSON   Object      // for --json
 	Tables []TextTable // for the terminal
 	File   []byte      // the contents of --out
-	Wrote  []string    // lines that say what the file holds
 
 	notes []string // on the numbers, such as why one has no value; also in JSON
 }
 
-// TextTable is a table of texts, and a line below it.
+// TextTable is a table of texts, and a line below it, which says what a file of the table holds.
 type TextTable struct {
 	Head []string
 	Rows [][]string

@@ -37,6 +37,7 @@ func TestProcrustesPairsRows(t *testing.T) {
 		{named, turned, " --positions 1:3", "", ""},
 		{named, "token,module,x1,x2\n0,3,-7,1\n1,1,-1,0\n2,1,-3,5\n3,2,0,2\n", "", "module is not a dim", ""},
 		{named, "member,token,x1\n0,0,-7\n0,1,-1\n1,0,-3\n1,1,0\n", "", "is also in a row above", ""},
+		{named, strings.Replace(turned, "V1", "v1_ROI", 1), "", "", ""}, // spelled otherwise
 		{named, strings.Replace(turned, "M1", "M2", 1), "", `"M1" is not among the 4`, ""},
 		{named, "token,x1,x2\nS1,-7,1\nV1,-1,0\nA1,-3,5\n", "", "4 named tokens, the reference 3", ""},
 		{named, "token,x1,x2\nS1,-7,1\nV1,-1,0\nS1,-3,5\nM1,1,1\n", "", "both named", ""},

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"torchpe/data/array/arrayfile"
+	"torchpe/data/partition"
 	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
 )
@@ -257,18 +258,10 @@ func (m *Model) rowsNamed(other *Model) ([]int, error) {
 				of.from+j, of.Names[i])
 		}
 	}
-	place := make(map[string]int, len(m.Names))
-	for i, name := range m.Names {
-		place[name] = i
-	}
-	rows := make([]int, len(other.Names))
-	for i, name := range other.Names {
-		at, ok := place[name]
-		if !ok {
-			return nil, fmt.Errorf("token %q is not among the %d of %s, which must have the same names%s", name,
-				len(m.Names), m.Source, wording.Hint(name, m.Names))
-		}
-		rows[i] = at
+	rows, missing, _ := partition.MatchNames(m.Names, other.Names)
+	if missing != nil {
+		return nil, fmt.Errorf("token %q is not among the %d of %s, which must have the same names%s",
+			missing[0], len(m.Names), m.Source, wording.Hint(missing[0], m.Names))
 	}
 	return rows, nil
 }

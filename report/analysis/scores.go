@@ -103,8 +103,7 @@ type column struct {
 // layout describes how the numbers of a measure are written: one row for each part of a model, such as
 // the table of a block, and one for the whole model.
 type layout struct {
-	parts   string   // key of the list of parts: blocks or layers
-	labels  []column // what identifies a part, such as its block
+	part    string // what identifies a part: block or layer; the key of their list has an s
 	columns []column
 	whole   string   // label of the whole model's row; if it is mean, models of one part have no such row
 	noun    string   // for a part, in notes
@@ -116,15 +115,19 @@ const mean = "mean"
 
 // blocks returns the layout of numbers of each block's table and of their means.
 func blocks(columns ...column) layout {
-	return layout{parts: "blocks", labels: []column{{key: "block", heading: "block"}}, columns: columns, whole: mean,
-		noun: "table"}
+	return layout{part: "block", columns: columns, whole: mean, noun: "table"}
+}
+
+// partColumns returns the columns of a part: what identifies it, then its numbers.
+func (l layout) partColumns() []column {
+	return slices.Concat([]column{{key: l.part, heading: l.part}}, l.columns)
 }
 
 // scores holds the numbers of one model.
 type scores struct {
 	Subject
 	about Object   // fields before the numbers
-	parts [][]any  // labels, then a Number or perHead for each column
+	parts [][]any  // its block or layer, then a Number or perHead for each column
 	whole []Number // for each column; nil = none
 	more  Object   // fields after the parts
 	extra []string // texts of the layout's extra columns
@@ -178,17 +181,17 @@ func (l layout) object(s scores) Object {
 	}
 	parts := make([]Object, len(s.parts))
 	for i, p := range s.parts {
-		for c, column := range slices.Concat(l.labels, l.columns) {
+		for c, column := range l.partColumns() {
 			parts[i] = append(parts[i], Field{column.key, p[c]})
 		}
 	}
-	return append(append(o, Field{l.parts, parts}), s.more...)
+	return append(append(o, Field{l.part + "s", parts}), s.more...)
 }
 
 func (l layout) table(all []scores) TextTable {
 	var t TextTable
 	lead := append([]string{"source", "pe", "member", "seed"}, l.extra...)
-	shown := slices.Concat(l.labels, l.columns)
+	shown := l.partColumns()
 	t.Head = slices.Clone(lead)
 	for _, c := range shown {
 		if !c.hidden {

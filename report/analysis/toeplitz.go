@@ -162,23 +162,17 @@ func (o *toeplitzOptions) r2(m []float64, n, shuffles int) (r2, mean, share Numb
 		return Number(own), None, None, nil
 	}
 	rng := rand.New(rand.NewPCG(o.seed, streamShuffle))
-	reached, sum, shuffled := 0, 0.0, make([]float64, n*n)
-	for range shuffles {
+	null, shuffled := make([]float64, shuffles), make([]float64, n*n)
+	for k := range null {
 		order := rng.Perm(n)
 		for i, from := range order {
 			for j, other := range order {
 				shuffled[i*n+j] = m[from*n+other]
 			}
 		}
-		v, err := metrics.ToeplitzR2(shuffled, n)
-		if err != nil {
+		if null[k], err = metrics.ToeplitzR2(shuffled, n); err != nil {
 			return None, None, None, err
 		}
-		sum += v
-		if v >= own-1e-12 { // a sum in another order may differ in its last bits
-			reached++
-		}
 	}
-	orders := float64(shuffles)
-	return Number(own), Number(sum / orders), Number(float64(1+reached) / (1 + orders)), nil
+	return Number(own), meanOf(numbers(null, shuffles)[0]), Number(metrics.Reached(null, own)), nil
 }

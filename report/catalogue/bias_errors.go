@@ -6,41 +6,38 @@ import (
 	"slices"
 )
 
-// slopeErrors lists errors with the slopes of ALiBi; heads are counted from 0.
-var slopeErrors = []struct {
-	phrase string
-	slopes func(own []float64) []float64
-}{
-	{"slopes 2^(-8h/H) for any number of heads H (no power of two)", slopesFrom(1)},
-	{"slopes off by one (2^(-8h/H) from h = 0)", slopesFrom(0)},
-	{"slopes sorted (those of the next power of two not at the end)", func(own []float64) []float64 {
-		slices.SortFunc(own, func(a, b float64) int { return cmp.Compare(b, a) })
-		return own
-	}},
+// slopeErrors lists errors with the slopes of ALiBi, which exclude each other.
+var slopeErrors = []choice{
+	bySlopes("slopes 2^(-8h/H) for any number of heads H (no power of two)", slopesFrom(1)),
+	bySlopes("slopes off by one (2^(-8h/H) from h = 0)", slopesFrom(0)),
+	bySlopes("slopes sorted (those of the next power of two not at the end)", func(slopes []float64) {
+		slices.SortFunc(slopes, func(a, b float64) int { return cmp.Compare(b, a) })
+	}),
 }
 
-// slopesFrom returns slopes 2^(-8h/H) of H heads, counted from h = first.
-func slopesFrom(first int) func([]float64) []float64 {
-	return func(own []float64) []float64 {
-		for h := range own {
-			own[h] = math.Pow(2, -8*float64(h+first)/float64(len(own)))
+// bySlopes returns the choice that changes the slopes of ALiBi, one per head.
+func bySlopes(phrase string, change func(slopes []float64)) choice {
+	return byParameters(phrase, func(i *Instance) error {
+		tables, err := tablesOf(i, "pe.slopes")
+		if err != nil || tables["pe.slopes"] == nil {
+			return errNoEffect
 		}
-		return own
+		change(tables["pe.slopes"])
+		return i.params.Set("pe.slopes", tables["pe.slopes"])
+	})
+}
+
+// slopesFrom sets slopes to 2^(-8h/H) of H heads, counted from h = first.
+func slopesFrom(first int) func([]float64) {
+	return func(slopes []float64) {
+		for h := range slopes {
+			slopes[h] = math.Pow(2, -8*float64(h+first)/float64(len(slopes)))
+		}
 	}
 }
 
 // biasErrors returns axes for errors in a bias on the logits.
 func (c Check) biasErrors() []axis {
-	slopes := axis{{}}
-	for _, e := range slopeErrors {
-		slopes = append(slopes, byParameters(e.phrase, func(i *Instance) error {
-			old, err := tablesOf(i, "pe.slopes")
-			if err != nil || old["pe.slopes"] == nil {
-				return errNoEffect
-			}
-			return i.params.Set("pe.slopes", e.slopes(old["pe.slopes"]))
-		}))
-	}
 	adding := func(phrase, scheme string, added addition) choice {
 		return byTrial(phrase, func(t *trial) error {
 			if c.Scheme.Name != scheme {
@@ -57,7 +54,7 @@ func (c Check) biasErrors() []axis {
 		return nil
 	})
 	anyRows.fitted = true
-	return []axis{slopes, {{},
+	return []axis{append(axis{{}}, slopeErrors...), {{},
 		adding("adds m_h j instead of -m_h (i - j), the same after the softmax", "alibi", addedOfQuery),
 		adding("one bucket per distance up to the last, instead of logarithmic ones", "t5", linearBuckets),
 		anyRows,

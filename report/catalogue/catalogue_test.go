@@ -56,8 +56,18 @@ func TestParametersOfTISATable2(t *testing.T) {
 	}
 }
 
+// entriesOf returns the entries of all schemes at the default setting.
+func entriesOf(t *testing.T) []Entry {
+	t.Helper()
+	all, _, err := DescribeAll(pe.Schemes(), DefaultSetting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 func TestEntries(t *testing.T) {
-	all := expect.Must(Entries(DefaultSetting()))
+	all := entriesOf(t)
 	if len(all) != len(pe.Names()) {
 		t.Errorf("%d entries of %d schemes", len(all), len(pe.Names()))
 	}
@@ -81,7 +91,7 @@ func TestRefusedSize(t *testing.T) {
 }
 
 func TestWhere(t *testing.T) {
-	all := expect.Must(Entries(DefaultSetting()))
+	all := entriesOf(t)
 	names := func(conditions ...string) string {
 		kept, err := Where(all, conditions)
 		if err != nil {
@@ -203,7 +213,7 @@ func TestRotatedQueries(t *testing.T) {
 		}
 		for at, v := range got.Data {
 			if math.Abs(v-c.want.Data[at]) > 1e-13 {
-				t.Fatalf("%s%v is %v, want %v", kind, unravel(at, got.Shape), v, c.want.Data[at])
+				t.Fatalf("%s%v is %v, want %v", kind, array.Index(at, got.Shape, false), v, c.want.Data[at])
 			}
 		}
 	}
@@ -302,7 +312,7 @@ func TestIdle(t *testing.T) {
 func TestPicturesOfOneToken(t *testing.T) {
 	i := instance(t, "alibi", Setting{Size: pe.Size{Tokens: 1, DModel: 8, Heads: 2, Layers: 4}})
 	all, err := i.pictures(3)
-	if err != nil || all[0].kind != "bias" {
+	if err != nil || all[0].against.YLabel != "bias on the logits" {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if note := i.note(3); !strings.Contains(note, "L = 4, layer 3, ") {

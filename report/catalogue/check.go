@@ -71,7 +71,7 @@ func (c Check) Run() (Finding, error) {
 	}
 	c.attention, c.resolved = facts.Attention, resolved
 	for _, in := range []*array.Array{&c.Given.Q, &c.Given.K, &c.Given.V} {
-		*in = c.headed(*in)
+		*in = c.Setting.headed(*in)
 	}
 	own := trial{Setting: c.Setting, at: c.Positions}
 	expected, err := c.compute(own)

@@ -28,7 +28,7 @@ func made(name string, shape []int, f func(at []int) float64) array.Array {
 	}
 	a := array.Array{Name: name, Shape: shape, Data: make([]float64, n)}
 	for i := range a.Data {
-		a.Data[i] = f(unravel(i, shape))
+		a.Data[i] = f(array.Index(i, shape, false))
 	}
 	return a
 }

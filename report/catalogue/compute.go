@@ -183,6 +183,13 @@ func (c Check) setParams(i *Instance) (err error) {
 
 func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {
 	queries, keys := c.rows(t.queries), c.rows(t.keys)
+	if o.Kind == kindCos || o.Kind == kindSin {
+		a := newAngles(i)
+		if a == nil || a.fixed != nil {
+			return array.Array{}, fmt.Errorf("%s has no fixed table %s", i.Scheme.Name, o.Kind)
+		}
+		return a.columnsOf(o, gather(t.at.Index, queries)), nil
+	}
 	if c.tokens != nil { // only the trial's tokens to compute
 		rows := slices.Concat(queries, keys)
 		slices.Sort(rows)
@@ -196,13 +203,6 @@ func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {
 		part := *i
 		part.Positions = t.at.Permuted(rows)
 		i = &part
-	}
-	if o.Kind == kindCos || o.Kind == kindSin {
-		a, err := i.rotationTable(o)
-		if err == nil {
-			a = selectAlong(a, 0, queries)
-		}
-		return a, err
 	}
 	size := i.Positions.Tokens()
 	a, _, err := i.Values(Want{
@@ -255,25 +255,4 @@ func (t trial) withAdded(i *Instance, o Output, a array.Array) (array.Array, err
 		a.Data[k] += added(k/(n*n), k/n%n, k%n)
 	}
 	return a, nil
-}
-
-// rotationTable returns the cosines or sines [N,P] of a rotation, or [N,2P] with a column per dimension if
-// the output is that wide.
-func (i *Instance) rotationTable(o Output) (array.Array, error) {
-	p := i.params.Get("pe." + o.Kind)
-	if p == nil {
-		return array.Array{}, fmt.Errorf("%s has no fixed table %s", i.Scheme.Name, o.Kind)
-	}
-	values, err := i.params.Values(p.Name)
-	if err != nil {
-		return array.Array{}, err
-	}
-	n, pairs := p.Shape[1], p.Shape[2]
-	a := array.Array{Shape: []int{n, pairs}, Data: values}
-	a = selectAlong(a, 0, i.Positions.Index)
-	if o.Shape[1] != 2*pairs {
-		return a, nil
-	}
-	l := newLayout(layoutOf(i.options), pairs, axesOf(i.Scheme, i.options))
-	return selectAlong(a, 1, l.columns()), nil
 }

@@ -95,7 +95,7 @@ func (c Check) difference(o Output, want array.Array, reversed bool) *difference
 			continue
 		}
 		if d.count == 0 {
-			d.index, d.got, d.want = unravel(i, o.Shape), got, w
+			d.index, d.got, d.want = array.Index(i, o.Shape, false), got, w
 		}
 		d.count++
 		if math.IsNaN(apart) {
@@ -254,12 +254,4 @@ func (c Check) notes(t trial) (all []string) {
 		}
 	}
 	return all
-}
-
-func unravel(i int, shape []int) []int {
-	index := make([]int, len(shape))
-	for a := len(shape) - 1; a >= 0; a-- {
-		index[a], i = i%shape[a], i/shape[a]
-	}
-	return index
 }

@@ -29,7 +29,7 @@ func finite(data []float64, shape []int) error {
 	if i < 0 {
 		return nil
 	}
-	at := unravel(i, shape)
+	at := array.Index(i, shape, false)
 	where := fmt.Sprintf("element %v", at)
 	if len(at) == 2 {
 		where = fmt.Sprintf("row %d, column %d", at[0], at[1])

@@ -70,7 +70,7 @@ func (c Check) rotatedPairs() (pairs, dims []int) {
 		if o.Kind != kindQuery || c.Given.Q.Data == nil || len(o.Data) != len(c.Given.Q.Data) {
 			continue
 		}
-		out, turned := c.headed(o.Array), 0
+		out, turned := c.Setting.headed(o.Array), 0
 		for i, v := range out.Data {
 			if v != c.Given.Q.Data[i] {
 				turned = max(turned, i%width+1)
@@ -94,10 +94,10 @@ func (c Check) rotatedPairs() (pairs, dims []int) {
 // none.
 func (c Check) lawsOf(l layout) (q, k *law) {
 	if o := c.Given.output(kindQuery); o != nil && c.Given.Q.Data != nil {
-		q = c.lawBetween(l, c.Given.Q, c.headed(o.Array))
+		q = c.lawBetween(l, c.Given.Q, c.Setting.headed(o.Array))
 	}
 	if o := c.Given.output(kindKey); o != nil && c.Given.K.Data != nil {
-		k = c.lawBetween(l, c.Given.K, c.headed(o.Array))
+		k = c.lawBetween(l, c.Given.K, c.Setting.headed(o.Array))
 	}
 	if q != nil || k != nil {
 		return cmp.Or(q, k), cmp.Or(k, q)
@@ -329,14 +329,4 @@ func rounds(values []float64, near ...float64) (all []string) {
 		}
 	}
 	return all
-}
-
-// headed returns queries or keys as [H,N,C].
-func (c Check) headed(a array.Array) array.Array {
-	h := c.Setting.Heads
-	if len(a.Shape) != 2 || a.Shape[1]%h != 0 {
-		return a
-	}
-	n, width := a.Shape[0], a.Shape[1]/h
-	return array.Array{Name: a.Name, Shape: []int{h, n, width}, Data: swapAxes(a.Data, n, h, width)}
 }

@@ -187,7 +187,7 @@ func (g *Given) Fit(s Setting, fixed map[byte]bool) (Setting, error) {
 		}
 		if at := slices.IndexFunc(a.Data, math.IsNaN); at >= 0 {
 			return s, fmt.Errorf("%s%v is NaN: give an input whose numbers are finite", GivenNames()[i],
-				unravel(at, a.Shape))
+				array.Index(at, a.Shape, false))
 		}
 	}
 	for i := range g.Outputs {

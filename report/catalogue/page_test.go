@@ -13,7 +13,7 @@ import (
 
 // docs/encodings.md is what the registry says; go test ./report/catalogue -update writes it.
 func TestPageIsFresh(t *testing.T) {
-	all := expect.Must(Entries(DefaultSetting()))
+	all := entriesOf(t)
 	board := string(expect.Must(os.ReadFile("../../results/leaderboard/README.md")))
 	_, board, _ = strings.Cut(board, "<!-- generated: advice -->\n")
 	advice, _, found := strings.Cut(board, "<!-- end -->")

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"torchpe/data/array"
+	"torchpe/internal/metrics"
 	"torchpe/models/pe"
 	"torchpe/report/figure"
 )
@@ -15,7 +16,6 @@ const mostHeads = 4 // maximum number of heads in a figure
 
 // picture is one view of an instance: matrices, and their means against distance.
 type picture struct {
-	kind     string
 	matrices []figure.Matrix
 	against  figure.Lines
 }
@@ -85,28 +85,22 @@ func constant(data []float64) bool { return slices.Min(data) == slices.Max(data)
 // embeddings of ones for the middle token and zeros for all others.
 func (i *Instance) response(layer int) (picture, error) {
 	n, d := i.Positions.Tokens(), i.Setting.DModel
-	added := func(x array.Array) ([]float64, error) {
-		y, _, err := i.Values(Want{Kind: kindInput, Layer: layer, X: x})
-		for k := range y.Data {
-			y.Data[k] -= x.Data[k]
-		}
-		return y.Data, err
-	}
 	x, middle, title := i.X, n/2, "added to the given x"
 	if x.Data == nil {
 		title = fmt.Sprintf("added to x, 1 at place %d, 0 elsewhere", middle)
 		x = array.Array{Shape: []int{n, d}, Data: make([]float64, n*d)}
-		for token, at := range i.Positions.Index {
-			for k := range d {
-				if at == middle {
-					x.Data[token*d+k] = 1
-				}
-			}
+		token := slices.Index(i.Positions.Index, middle)
+		for k := range d {
+			x.Data[token*d+k] = 1
 		}
 	}
-	values, err := added(x)
+	y, _, err := i.Values(Want{Kind: kindInput, Layer: layer, X: x})
 	if err != nil {
 		return picture{}, err
+	}
+	values := y.Data
+	for k := range values {
+		values[k] -= x.Data[k]
 	}
 	if constant(values) {
 		return picture{}, fmt.Errorf("%s adds nothing in layer %d", i.Scheme.Name, layer)
@@ -117,7 +111,7 @@ func (i *Instance) response(layer int) (picture, error) {
 			norms[at] = math.Hypot(norms[at], values[token*d+k])
 		}
 	}
-	return picture{kind: "response", matrices: []figure.Matrix{
+	return picture{matrices: []figure.Matrix{
 		{Title: title, XLabel: "dimension", YLabel: "token", Rows: n, Columns: d, Values: values,
 			Scale: figure.Diverging, BarLabel: "value"},
 	}, against: figure.Lines{Title: "by place", XLabel: "place in the order",
@@ -142,15 +136,8 @@ func (i *Instance) addedToQ(layer int, shape []int) (picture, error) {
 // table shows a table [N,D] and the dot products of its rows.
 func (i *Instance) table(t array.Array) picture {
 	n, d := t.Shape[0], t.Shape[1]
-	dots := make([]float64, n*n)
-	for a := range n {
-		for b := range n {
-			for k := range d {
-				dots[a*n+b] += t.Data[a*d+k] * t.Data[b*d+k]
-			}
-		}
-	}
-	p := picture{kind: "table", matrices: []figure.Matrix{
+	dots := metrics.Table{Tokens: n, Dim: d, Values: t.Data}.Gram()
+	p := picture{matrices: []figure.Matrix{
 		{Title: "table", XLabel: "dimension", YLabel: "token", Rows: n, Columns: d, Values: t.Data,
 			Scale: figure.Diverging, BarLabel: "value"},
 		{Title: "dot products", XLabel: "token", YLabel: "token", Rows: n, Columns: n, Values: dots,
@@ -169,7 +156,7 @@ func (i *Instance) pairs(layer int, kind, label string, m array.Array) picture {
 	if headsAreEqual(m) && heads > 1 {
 		shown, all = 1, true
 	}
-	p := picture{kind: kind, against: figure.Lines{Title: "against offset",
+	p := picture{against: figure.Lines{Title: "against offset",
 		XLabel: "key minus query", YLabel: label, NoMembers: true}}
 	low, high := distinctRange(m.Data[:shown*n*n])
 	causal := i.encoding.Attention(layer).Causal
@@ -227,10 +214,7 @@ func (i *Instance) masked(values []float64) []float64 {
 // distinctRange returns the smallest and the largest number. If they are equal up to rounding, it returns a
 // range of 1.
 func distinctRange(data []float64) (low, high float64) {
-	low, high = data[0], data[0]
-	for _, v := range data {
-		low, high = math.Min(low, v), math.Max(high, v)
-	}
+	low, high = slices.Min(data), slices.Max(data)
 	if high-low <= 1e-12*math.Max(math.Abs(low), math.Abs(high)) {
 		high = low + 1
 	}

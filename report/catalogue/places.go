@@ -54,14 +54,19 @@ func fromOne(t *trial) error {
 	return nil
 }
 
-// swapCells exchanges the first two coordinates.
+// swapCells exchanges rows and columns.
 func swapCells(t *trial) error {
+	return t.moveCells(func(_ int, cell [2]int) [2]int { return [2]int{cell[1], cell[0]} })
+}
+
+// moveCells moves each token from its cell to another.
+func (t *trial) moveCells(to func(token int, cell [2]int) [2]int) error {
 	if t.at.Cells == nil {
 		return errNoEffect
 	}
 	t.at.Cells = slices.Clone(t.at.Cells)
 	for i, cell := range t.at.Cells {
-		t.at.Cells[i] = [2]int{cell[1], cell[0]}
+		t.at.Cells[i] = to(i, cell)
 	}
 	return nil
 }
@@ -82,18 +87,11 @@ func reorder(order []int) func(*trial) error {
 
 // byColumns places the tokens on the grid column by column.
 func byColumns(t *trial) error {
-	if t.at.Cells == nil {
-		return errNoEffect
-	}
 	rows, columns := t.at.Extent()
 	if rows*columns != t.at.Tokens() {
 		return errNoEffect
 	}
-	t.at.Cells = slices.Clone(t.at.Cells)
-	for i := range t.at.Cells {
-		t.at.Cells[i] = [2]int{i % rows, i / rows}
-	}
-	return nil
+	return t.moveCells(func(token int, _ [2]int) [2]int { return [2]int{token % rows, token / rows} })
 }
 
 // reversal names the effect of reverse on the outputs.

@@ -123,7 +123,7 @@ func (c Check) partsOf(all []array.Array) []array.Array {
 // partOfOutput returns the part of an array of the kind of an output.
 func (c Check) partOfOutput(kind string, a array.Array) array.Array {
 	if axes[kind] == "HNC" {
-		a = c.headed(a)
+		a = c.Setting.headed(a)
 	}
 	return c.partOf(axes[kind], a)
 }

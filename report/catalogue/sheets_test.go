@@ -97,7 +97,7 @@ func drawSheets(folder string) (files, without []string, err error) {
 			return nil, nil, err
 		}
 		path := filepath.Join(folder, sheetOf(family))
-		if err := drawn.Save(path, ""); err != nil {
+		if err := drawn.Save(path); err != nil {
 			return nil, nil, err
 		}
 		files = append(files, path)
@@ -123,8 +123,8 @@ func thumbnail(scheme pe.Scheme) (string, *figure.Matrix, error) {
 		return e.Family, nil, nil //nolint:nilerr // the caller lists the scheme
 	}
 	m := all[0].matrices[0]
-	if all[0].kind == kindTable {
-		m = all[0].matrices[1]
+	if several := all[0].matrices; len(several) > 1 && several[1].Title == "dot products" {
+		m = several[1]
 	}
 	seen := slices.DeleteFunc(slices.Clone(m.Values), math.IsNaN)
 	low, high := slices.Min(seen), slices.Max(seen)

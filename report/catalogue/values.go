@@ -286,10 +286,10 @@ func (i *Instance) Values(w Want) (out array.Array, kind string, err error) {
 			w.X.Shape, n, d)
 	}
 	for _, in := range []*array.Array{&w.Q, &w.K, &w.V} {
-		if in.Data != nil {
-			if *in, err = i.byHeads(*in); err != nil {
-				return out, kind, err
-			}
+		shape, h, n, dh := in.Shape, i.Setting.Heads, i.Positions.Tokens(), i.Setting.headWidth()
+		if *in = i.Setting.headed(*in); in.Data != nil && !slices.Equal(in.Shape, []int{h, n, dh}) {
+			return out, kind, fmt.Errorf("queries or keys have shape %v, want [H,N,Dh] = [%d,%d,%d] or "+
+				"[N,D] = [%d,%d]", shape, h, n, dh, n, h*dh)
 		}
 	}
 	caught := torchpe.Catch(func() {
@@ -398,17 +398,14 @@ func (i *Instance) defaultKind(w Want, projected bool) (string, error) {
 	return "", fmt.Errorf("%s acts on %v: it has no values of its own", name, sites)
 }
 
-// byHeads returns queries or keys as [H,N,Dh].
-func (i *Instance) byHeads(a array.Array) (array.Array, error) {
-	h, n, dh := i.Setting.Heads, i.Positions.Tokens(), i.Setting.headWidth()
-	if slices.Equal(a.Shape, []int{h, n, dh}) {
-		return a, nil
+// headed returns queries or keys [N,D] with heads of equal width as [H,N,Dh], and others unchanged.
+func (s Setting) headed(a array.Array) array.Array {
+	h := s.Heads
+	if len(a.Shape) != 2 || a.Shape[1]%h != 0 {
+		return a
 	}
-	if !slices.Equal(a.Shape, []int{n, h * dh}) {
-		return a, fmt.Errorf("queries or keys have shape %v, want [H,N,Dh] = [%d,%d,%d] or [N,D] "+
-			"= [%d,%d]", a.Shape, h, n, dh, n, h*dh)
-	}
-	return array.Array{Shape: []int{h, n, dh}, Data: swapAxes(a.Data, n, h, dh)}, nil
+	n, width := a.Shape[0], a.Shape[1]/h
+	return array.Array{Name: a.Name, Shape: []int{h, n, width}, Data: swapAxes(a.Data, n, h, width)}
 }
 
 // merged returns [H,N,C] as [N,HC].

@@ -175,8 +175,8 @@ func (d *Document) addFigure(item Item, to *page.Section) error {
 
 // save writes a figure in all formats.
 func (d *Document) save(f *figure.Figure, name string) error {
-	for _, format := range []string{"pdf", "svg", "png"} {
-		if err := f.Save(d.File(name+"."+format), format); err != nil {
+	for _, ending := range []string{".pdf", ".svg", ".png"} {
+		if err := f.Save(d.File(name + ending)); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package figure
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -67,15 +66,6 @@ func covering(values []float64, numbers [2]float64) []float64 {
 		return values
 	}
 	return append(values, numbers[:]...)
-}
-
-// checkFixed returns an error for ends that form no range. Two zeros mean that no ends are given.
-func checkFixed(name string, lo, hi float64) error {
-	if (lo != 0 || hi != 0) && !(hi-lo > 1e-9*max(math.Abs(lo), math.Abs(hi))) {
-		return fmt.Errorf("%sMin %g and %sMax %g are no range: give the lower end as Min, or "+
-			"neither", name, lo, name, hi)
-	}
-	return cmp.Or(checkNumber(name+"Min", lo), checkNumber(name+"Max", hi))
 }
 
 // norm maps the range of the axis to 0...1.

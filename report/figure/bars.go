@@ -23,7 +23,7 @@ type Bars struct {
 type BarGroup struct {
 	Label   string // shown below the bars; selects the colour, in shades for several bars
 	ColorOf string // label that selects the colour instead
-	Bars    []Bar
+	Bars    []Bar  // the same in all groups, at most five: readers cannot distinguish more shades of a colour
 }
 
 // Bar is one bar.
@@ -31,9 +31,6 @@ type Bar struct {
 	Label  string    // legend entry, equal in all groups, such as "training"; may be empty for one bar
 	Values []float64 // one per member; NaN is left out and counted in the note; empty leaves a gap
 }
-
-// maxBars limits the bars of a group, because readers cannot distinguish more shades of a colour.
-const maxBars = 5
 
 func (b Bars) heading() string { return b.Title }
 
@@ -50,32 +47,7 @@ func (b Bars) plot() categoryPlot {
 	return o
 }
 
-func (b Bars) check() error {
-	for _, g := range b.Groups {
-		if err := b.checkGroup(g); err != nil {
-			return fmt.Errorf("group %q: %w", g.Label, err)
-		}
-	}
-	return b.plot().check()
-}
-
-func (b Bars) checkGroup(g BarGroup) error {
-	first := b.Groups[0]
-	switch {
-	case len(g.Bars) == 0 || len(g.Bars) > maxBars:
-		return fmt.Errorf("it has %d bars: want 1 to %d", len(g.Bars), maxBars)
-	case len(g.Bars) != len(first.Bars):
-		return fmt.Errorf("it has %d bars and group %q has %d: give each the same", len(g.Bars), first.Label,
-			len(first.Bars))
-	}
-	for i, bar := range g.Bars {
-		if want := first.Bars[i].Label; bar.Label != want || bar.Label == "" && len(g.Bars) > 1 {
-			return fmt.Errorf("bar %d is labelled %q: want the first's, %q, which must not be empty", i,
-				bar.Label, want)
-		}
-	}
-	return nil
-}
+func (b Bars) check() error { return b.plot().check() }
 
 // axis returns the y axis, which covers 0, values, error bars and references. It starts at 0 unless a
 // mark lies below 0.

@@ -34,11 +34,8 @@ type Group struct {
 	Beside  []float64 // means of other measures, in the order of Boxes.Beside; NaN draws nothing
 	Chance  *Chance   // null distribution; nil for none
 
-	Interval *Interval // drawn beside the box; nil for none
+	Interval *stats.Interval // of the mean, 95 %; drawn beside the box; nil for none
 }
-
-// Interval is a mean and its 95 % confidence interval.
-type Interval struct{ Mean, Low, High float64 }
 
 // Chance is the null distribution of a test of a group. It is drawn as a grey band behind the box, with
 // a star above it where P is below 0.05.
@@ -71,28 +68,14 @@ func (b Boxes) plot() categoryPlot {
 
 func (b Boxes) check() error {
 	for _, g := range b.Groups {
-		if err := b.checkGroup(g); err != nil {
+		if g.Interval == nil {
+			continue
+		}
+		if _, err := checkValues("its interval", []float64{g.Interval.Low, g.Interval.High}); err != nil {
 			return fmt.Errorf("group %q: %w", g.Label, err)
 		}
 	}
 	return b.plot().check()
-}
-
-func (b Boxes) checkGroup(g Group) error {
-	// false if one is NaN
-	inOrder := func(lo, middle, hi float64) bool { return lo <= middle && middle <= hi }
-	switch ch, i := g.Chance, g.Interval; {
-	case g.Hollow != nil && len(g.Hollow) != len(g.Values) || slices.Contains(g.Hollow, true) && b.HollowNote == "":
-		return fmt.Errorf("%d flags of hollow dots for %d values, note %q", len(g.Hollow), len(g.Values), b.HollowNote)
-	case ch != nil && !(inOrder(-largest, ch.Low, ch.High) && ch.High <= largest && inOrder(0, ch.P, 1)):
-		return fmt.Errorf("chance from %v to %v with p = %v", ch.Low, ch.High, ch.P)
-	case i != nil && !(inOrder(-largest, i.Low, i.Mean) && inOrder(i.Mean, i.High, largest)):
-		return fmt.Errorf("a mean of %g with an interval from %g to %g", i.Mean, i.Low, i.High)
-	case len(g.Beside) > len(b.Beside) || len(b.Beside) > len(besideShapes):
-		return fmt.Errorf("%d glyphs beside the box, but %d are named and %d exist", len(g.Beside),
-			len(b.Beside), len(besideShapes))
-	}
-	return nil
 }
 
 // axis returns the y axis, which covers values, glyphs beside boxes, intervals and references.
@@ -211,19 +194,14 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 	c.StrokeLine2(draw.LineStyle{Color: edge, Width: 1.5}, x-half, trY(q[1]), x+half, trY(q[1]))
 	drawDots(c, trX, trY, dots{x: float64(b.i), values: g.Values, hollow: g.Hollow,
 		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge, halo: few, large: few}) // above the median
-	if g.Interval != nil {
-		g.Interval.draw(c, trY, x+min(half+5, 0.48*pitch))
+	if g.Interval != nil { // a bar with a dot at the mean
+		x, line := x+min(half+5, 0.48*pitch), draw.LineStyle{Color: black, Width: 0.8}
+		low, high := trY(g.Interval.Low), trY(g.Interval.High)
+		c.StrokeLine2(line, x, low, x, high)
+		c.StrokeLine2(line, x-1.5, low, x+1.5, low)
+		c.StrokeLine2(line, x-1.5, high, x+1.5, high)
+		circle(c, black, 1.6, vg.Point{X: x, Y: trY(stats.Mean(values))})
 	}
-}
-
-// draw draws the interval as a bar with a dot at the mean.
-func (i Interval) draw(c draw.Canvas, trY func(float64) vg.Length, x vg.Length) {
-	line := draw.LineStyle{Color: black, Width: 0.8}
-	low, high := trY(i.Low), trY(i.High)
-	c.StrokeLine2(line, x, low, x, high)
-	c.StrokeLine2(line, x-1.5, low, x+1.5, low)
-	c.StrokeLine2(line, x-1.5, high, x+1.5, high)
-	circle(c, black, 1.6, vg.Point{X: x, Y: trY(i.Mean)})
 }
 
 // star paints a star with five points, which lie on a circle of the given radius.

@@ -2,11 +2,13 @@ package figure
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
 
 	"torchpe/internal/expect"
+	"torchpe/internal/stats"
 )
 
 // Many groups whose n differ still fit half a page: their n stand in the note.
@@ -42,17 +44,17 @@ func TestNamesWithoutRoom(t *testing.T) {
 // The interval stands beside the box, on the axis and in the note; the note names what dots are.
 func TestInterval(t *testing.T) {
 	b := Boxes{Dots: "subjects", Groups: []Group{{Label: "a", Values: []float64{1, 1.1},
-		Interval: &Interval{Mean: 1.05, Low: 0.4, High: 1.7}}}}
+		Interval: &stats.Interval{Low: 0.4, High: 1.7}}}}
 	want := "Line: median; dots: subjects; black: mean with 95 % confidence interval; n = 2."
 	expect.Equal(t, "note", b.note(), want)
 	if y := b.axis(); y.lo > 0.4 || y.hi < 1.7 {
 		t.Errorf("an interval from 0.4 to 1.7 on an axis from %g to %g", y.lo, y.hi)
 	}
 	with := svgOf(alone(b, 3, 2))
-	b.Groups[0].Interval = &Interval{Mean: 1.05, Low: 1, High: 1.1}
+	b.Groups[0].Interval = &stats.Interval{Low: 1, High: 1.1}
 	expect.Equal(t, "the interval is not drawn", svgOf(alone(b, 3, 2)) == with, false)
-	b.Groups[0].Interval.Low = 1.2
-	expect.Error(t, expect.ErrorOf(Compose(alone(b, 3, 2))), "interval from 1.2")
+	b.Groups[0].Interval.High = math.Inf(1)
+	expect.Error(t, expect.ErrorOf(Compose(alone(b, 3, 2))), "its interval, value 1 is +Inf")
 }
 
 // An axis covers given numbers, and noise does not fill it.

@@ -3,6 +3,7 @@ package figure_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
 
 	"torchpe/internal/expect"
@@ -28,7 +29,7 @@ func ExampleCompose() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(f.Save("/dev/null", "pdf"))
+	fmt.Println(f.Encode(io.Discard, "pdf"))
 	// Output: <nil>
 }
 

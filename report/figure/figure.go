@@ -2,8 +2,8 @@
 // slides and READMEs.
 //
 // Compose puts panels on a page. A panel is a struct of numbers and texts: Lines, Boxes, Bars, Scatter,
-// Matrix, Map, Puzzle, Strip or Schematic. Compose checks its input and returns a *Figure, which
-// Figure.Save writes. All figures share the theme in theme.go (one font, one set of sizes) and the
+// Matrix, Map, Puzzle, Strip or Schematic, whose fields say how they fit together. Compose returns a *Figure,
+// which Figure.Save writes. All figures share the theme in theme.go (one font, one set of sizes) and the
 // palette in palette.go (a positional encoding has the same colour in every figure). The note below a
 // panel states what it averages over and leaves out.
 //
@@ -49,16 +49,9 @@ type Figure struct {
 // Size returns the size of the figure in points.
 func (f *Figure) Size() (width, height float64) { return f.width.Points(), f.height.Points() }
 
-// Save writes the figure to path, completely or not at all. An empty format means that of path's
-// extension: pdf, png or svg. For a device or pipe, such as /dev/stdout, the format is required.
-func (f *Figure) Save(path, format string) error {
-	if format == "" {
-		format = strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
-		if format == "" {
-			return fmt.Errorf("save figure %s: no extension: end the name in .pdf, .png or .svg",
-				path)
-		}
-	}
+// Save writes the figure to path, completely or not at all, in the format of its extension: pdf, png or svg.
+func (f *Figure) Save(path string) error {
+	format := strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
 	return atomicfile.Write(path, func(w io.Writer) error { return f.Encode(w, format) })
 }
 

@@ -11,7 +11,6 @@ import (
 type grouping struct {
 	of    []int // group of each token, from 0
 	names []string
-	given []color.Color // colours; nil or missing entries come from groupColors
 }
 
 func (g grouping) check() error {
@@ -34,7 +33,7 @@ func (g grouping) count() (n int) {
 	return n
 }
 
-func (g grouping) colors() []color.NRGBA { return groupColors(g.count(), g.names, g.given) }
+func (g grouping) colors() []color.NRGBA { return GroupColors(g.count(), g.names) }
 
 // legend returns the names of the groups that have tokens, in order. It shortens names to a third of the
 // width of the panel and reports whether it shortened any.

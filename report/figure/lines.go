@@ -1,7 +1,6 @@
 package figure
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -21,7 +20,7 @@ type Lines struct {
 	Band                  Band
 	Markers               bool // draws dots at up to 25 points of a line
 	LogX                  bool
-	YMin, YMax            float64    // range of the y axis, which may cut lines off; both 0 for automatic
+	YMin, YMax            float64    // range of the y axis: has references, may cut lines; 0 for automatic
 	Covers                [2]float64 // numbers that an automatic y axis covers, such as 0 and 1; both 0 for none
 	References            []Reference
 	NoMembers             bool // omits the number of members from the note, for lines without members
@@ -59,44 +58,21 @@ func (l Lines) check() error {
 		return err
 	}
 	for _, s := range l.Series {
-		if err := s.check(l.LogX); err != nil {
+		if err := s.check(); err != nil {
 			return fmt.Errorf("line %q: %w", s.Label, err)
 		}
 	}
-	if err := cmp.Or(checkFixed("Y", l.YMin, l.YMax), checkReferences(l.References)); err != nil {
-		return err
-	}
-	_, y := l.axes(l.art())
-	for _, r := range l.References {
-		if !y.contains(r.Y) {
-			return fmt.Errorf("reference %q at %g lies outside the y axis, %g to %g: widen it",
-				r.Label, r.Y, y.lo, y.hi)
-		}
-	}
-	return nil
+	return checkReferences(l.References)
 }
 
-func (s LineSeries) check(logX bool) error {
-	if len(s.X) == 0 || len(s.Values) == 0 {
-		return fmt.Errorf("%d points and %d members: it needs at least one of each", len(s.X), len(s.Values))
-	}
+func (s LineSeries) check() error {
 	for i, x := range s.X {
 		if err := checkNumber(fmt.Sprintf("x of point %d", i), x); err != nil {
 			return err
 		}
-		if i > 0 && x <= s.X[i-1] {
-			return fmt.Errorf("x = %g follows x = %g: x must increase", x, s.X[i-1])
-		}
-		if logX && x < 1/largest {
-			return fmt.Errorf("x = %g on a logarithmic axis: x must be positive", x)
-		}
 	}
 	total := 0
 	for m, values := range s.Values {
-		if len(values) != len(s.X) {
-			return fmt.Errorf("member %d: %d values for %d points: give one per point, NaN where there "+
-				"is none", m, len(values), len(s.X))
-		}
 		present, err := checkValues(fmt.Sprintf("member %d", m), values)
 		if err != nil {
 			return err

@@ -1,7 +1,6 @@
 package figure
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
@@ -43,9 +42,6 @@ func GridEdges(rows, columns int) [][2]int {
 func (m Map) heading() string { return m.Title }
 
 func (m Map) check() error {
-	if len(m.XY) == 0 {
-		return errors.New("no tokens: give at least one")
-	}
 	for i, xy := range m.XY {
 		for _, v := range xy {
 			if err := checkNumber(fmt.Sprintf("a coordinate of token %d", i), v); err != nil {
@@ -53,8 +49,7 @@ func (m Map) check() error {
 			}
 		}
 	}
-	return cmp.Or(checkCount("groups", len(m.Groups), "tokens", len(m.XY)),
-		checkCount("labels", len(m.Labels), "tokens", len(m.XY)), m.grouping().check())
+	return m.grouping().check()
 }
 
 // grouping returns the groups of the tokens, or a single group if none are given.

@@ -78,21 +78,12 @@ func (m Matrix) heading() string { return m.Title }
 const maxCells = 20_000_000
 
 func (m Matrix) check() error {
-	switch {
-	case len(m.Values) == 0 || len(m.Values) != m.Rows*m.Columns:
-		return fmt.Errorf("%d values for a matrix of %d x %d", len(m.Values), m.Rows, m.Columns)
-	case len(m.Values) > maxCells:
+	if len(m.Values) > maxCells {
 		return fmt.Errorf("a matrix of %d x %d: at most %d cells can be drawn: average it first",
 			m.Rows, m.Columns, maxCells)
-	case m.Scale == Diverging && m.Min+m.Max != 0:
-		return fmt.Errorf("diverging colours from %g to %g: want -Min = Max, because white is 0, or "+
-			"neither", m.Min, m.Max)
 	}
 	_, err := checkValues("the matrix", m.Values)
-	return cmp.Or(err, checkFixed("", m.Min, m.Max),
-		checkCount("labels", len(m.RowLabels), "rows", m.Rows),
-		checkCount("labels", len(m.ColumnLabels), "columns", m.Columns),
-		checkCount("groups", len(m.Groups), "rows", m.Rows), m.grouping().check())
+	return cmp.Or(err, m.grouping().check())
 }
 
 // limits returns the numbers at the ends of the colours.

@@ -222,10 +222,11 @@ func contrastWithWhite(c color.NRGBA) float64 {
 	return 1.05 / (0.2126*lin(c.R) + 0.7152*lin(c.G) + 0.0722*lin(c.B) + 0.05)
 }
 
-// networkColors holds the colours of the networks of the Cole-Anticevic partition (CAB-NP) v1.1. Each
-// network has the colour of Krzywinski's 12-colour palette for colour-blind readers
-// (mk.bcgsc.ca/colorblind) that is nearest to the partition's own colour.
-var networkColors = map[string]color.NRGBA{
+// namedColors holds the colours of groups by their names, as namedColor spells them: the networks of the
+// Cole-Anticevic partition (CAB-NP) v1.1 of the human cortex (Ji et al. 2019, NeuroImage 185:35), and the
+// contents of a puzzle's cell. Each network has the colour of Krzywinski's 12-colour palette for
+// colour-blind readers (mk.bcgsc.ca/colorblind) that is nearest to the partition's own colour.
+var namedColors = map[string]color.NRGBA{
 	"visual1":             rgb(0x008df9),
 	"visual2":             rgb(0x8400cd),
 	"somatomotor":         rgb(0x00c2f9),
@@ -238,35 +239,29 @@ var networkColors = map[string]color.NRGBA{
 	"dorsalattention":     rgb(0x00fccf),
 	"ventralmultimodal":   rgb(0xff6e3a),
 	"orbitoaffective":     rgb(0xff5aaf),
+
+	"blank": rgb(0xf2f2f2), "circle": blue, "square": vermillion, "triangle": green, "cross": purple,
+	"inquestion": probeColor,
 }
 
-// networkColor returns the colour of one of the twelve networks of the CAB-NP partition of the human
-// cortex (Ji et al. 2019, NeuroImage 185:35). It ignores case, hyphens, underscores and blanks in the
-// name.
-func networkColor(name string) (color.NRGBA, bool) {
+// namedColor returns the colour of a group by its name. It ignores case, hyphens, underscores and blanks.
+func namedColor(name string) (color.NRGBA, bool) {
 	key := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
-	c, ok := networkColors[key]
+	c, ok := namedColors[key]
 	return c, ok
 }
 
-// GroupColors returns the colours that panels use for groups with these names.
-func GroupColors(names []string) []color.NRGBA { return groupColors(len(names), names, nil) }
-
-// groupColors returns the colours of n groups. A group gets the given colour if there is one, the colour
-// of its brain network if all groups are named after networks, or else one of moduleColors.
-func groupColors(n int, names []string, given []color.Color) []color.NRGBA {
+// GroupColors returns the colours of n groups: those of their names if all have one, else moduleColors.
+func GroupColors(n int, names []string) []color.NRGBA {
 	out := make([]color.NRGBA, n)
-	networks := len(names) >= n
+	named := len(names) >= n
 	for i := range out {
-		if networks {
-			out[i], networks = networkColor(names[i])
+		if named {
+			out[i], named = namedColor(names[i])
 		}
 	}
 	for i := range out {
-		switch {
-		case i < len(given) && given[i] != nil:
-			out[i] = color.NRGBAModel.Convert(given[i]).(color.NRGBA)
-		case !networks:
+		if !named {
 			out[i] = moduleColor(i)
 		}
 	}

@@ -15,7 +15,9 @@ import (
 // Strip or Schematic.
 type Panel interface {
 	heading() string // returns the title
-	check() error    // returns an error for numbers that cannot be drawn at any size
+	// check returns an error for numbers and names that cannot be drawn at any size. Parts that do not fit
+	// together, such as two labels for three rows, are a mistake of the caller and not checked.
+	check() error
 	// draw draws the panel in c. It returns the note below the panel, which explains the marks and
 	// states what is left out, or an error for marks that do not fit. It is called several times.
 	draw(c draw.Canvas) (note string, err error)
@@ -36,14 +38,6 @@ func checkNumber(what string, v float64) error {
 		return fmt.Errorf("%s is %g: want a finite number of magnitude at most %g", what, v, largest)
 	}
 	return nil
-}
-
-// checkCount returns an error unless there is one thing for each of the others, or none.
-func checkCount(things string, n int, others string, want int) error {
-	if n == 0 || n == want {
-		return nil
-	}
-	return fmt.Errorf("%d %s for %d %s: give one each or none", n, things, want, others)
 }
 
 // checkValues counts the values that are not NaN, which marks a missing value. It returns an error for

@@ -288,28 +288,27 @@ func TestGridEdges(t *testing.T) {
 	expect.Equal(t, "edges in no grid", len(GridEdges(-1, 3))+len(GridEdges(1, 1)), 0)
 }
 
-func TestNetworkColor(t *testing.T) {
+func TestNamedColor(t *testing.T) {
 	// Names: the labels file of CAB-NP v1.1. Colours: mk.bcgsc.ca/colorblind, 12-colour palette.
 	for name, want := range map[string]color.NRGBA{
 		"Visual1": {0x00, 0x8d, 0xf9, 255}, "VISUAL-2": {0x84, 0x00, 0xcd, 255},
 		"cingulo_opercular": {0x9f, 0x01, 0x62, 255}, "Orbito Affective": {0xff, 0x5a, 0xaf, 255},
 		"Ventral-Multimodal": {0xff, 0x6e, 0x3a, 255}, "frontoparietal": {0xff, 0xc3, 0x3b, 255},
 	} {
-		if got, ok := networkColor(name); !ok || got != want {
+		if got, ok := namedColor(name); !ok || got != want {
 			t.Errorf("%s has colour %v (%v), want %v", name, got, ok, want)
 		}
 	}
-	if _, ok := networkColor("Limbic"); ok {
+	if _, ok := namedColor("Limbic"); ok {
 		t.Error("Limbic, of another partition, has a colour")
 	}
-	given := groupColors(3, []string{"Visual1", "Default", "Auditory"},
-		[]color.Color{nil, color.Gray{7}})
-	if given[0] != networkColors["visual1"] || given[1] != (color.NRGBA{7, 7, 7, 255}) ||
-		given[2] != networkColors["auditory"] {
-		t.Errorf("colours %v: want those given before those of the networks", given)
+	named := GroupColors(2, []string{"Visual1", "in question"})
+	some := GroupColors(2, []string{"Visual1", "Limbic"})
+	if named[0] != namedColors["visual1"] || named[1] != probeColor || some[0] != moduleColor(0) {
+		t.Errorf("colours %v of groups with known names, %v if one is not known", named, some)
 	}
 	seen := map[color.NRGBA]bool{}
-	for _, c := range groupColors(12, nil, nil) {
+	for _, c := range GroupColors(12, nil) {
 		if seen[c] {
 			t.Errorf("two of twelve groups have the colour %v", c)
 		}

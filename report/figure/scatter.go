@@ -42,9 +42,6 @@ func (s Scatter) check() error {
 				return fmt.Errorf("%w; leave points without numbers out", err)
 			}
 		}
-		if (p.XErr > 0 || p.YErr > 0) && s.Note == "" {
-			return errors.New("the points have error bars: describe them in Note")
-		}
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package figure
 
 import (
 	"errors"
-	"image/color"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -11,22 +10,16 @@ import (
 // Strip shows the groups of tokens in their order as a coloured strip, such as the networks of brain
 // regions.
 type Strip struct {
-	Title       string
-	Groups      []int    // group of each token, from 0
-	GroupNames  []string // entries of the legend below; may be empty
-	GroupColors []color.Color
+	Title      string
+	Groups     []int    // group of each token, from 0
+	GroupNames []string // entries of the legend below; may be empty
 }
 
 func (s Strip) heading() string { return s.Title }
 
-func (s Strip) grouping() grouping { return grouping{s.Groups, s.GroupNames, s.GroupColors} }
+func (s Strip) grouping() grouping { return grouping{of: s.Groups, names: s.GroupNames} }
 
-func (s Strip) check() error {
-	if len(s.Groups) == 0 {
-		return errors.New("no tokens: give at least one")
-	}
-	return s.grouping().check()
-}
+func (s Strip) check() error { return s.grouping().check() }
 
 func (s Strip) draw(c draw.Canvas) (note string, err error) {
 	names, shortened := s.grouping().legend(c.Size().X)

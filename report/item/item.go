@@ -20,7 +20,6 @@ import (
 type Draft struct {
 	document.Item
 	Groups []cohort.Group
-	Rows   []figure.Row
 	Texts  map[string]string // caption sentences about drawn panels, by name
 	Marks  bool              // marks unfitted models: a star after the label, hollow dots
 
@@ -47,7 +46,7 @@ func (d *Draft) Row(height float64, panels ...figure.Panel) {
 		rows[len(rows)-1] = append(rows[len(rows)-1], figure.Cell{Panel: p})
 	}
 	for _, cells := range rows {
-		d.Rows = append(d.Rows, figure.Row{Height: height, Cells: cells})
+		d.Panels = append(d.Panels, figure.Row{Height: height, Cells: cells})
 	}
 }
 
@@ -129,10 +128,9 @@ func (d *Draft) Finish() document.Item {
 		d.Caption += fmt.Sprintf(" Means over fewer models, as others lack the number or took it otherwise: %s.",
 			strings.Join(d.partial, "; "))
 	}
-	if d.Rows == nil {
+	if d.Panels == nil {
 		return d.Item
 	}
-	d.Panels = d.Rows
 	on := figure.Page{Width: figure.PageWidth, GroupNames: d.Legend}
 	if d.isNarrow() {
 		on.Width = figure.ColumnWidth
@@ -147,7 +145,7 @@ func (d *Draft) Finish() document.Item {
 
 // isNarrow reports whether the figure is one column of square panels, which would leave half a page blank.
 func (d *Draft) isNarrow() bool {
-	for _, row := range d.Rows {
+	for _, row := range d.Panels {
 		switch row.Cells[0].Panel.(type) {
 		case figure.Map, figure.Matrix:
 		default:

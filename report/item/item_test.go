@@ -87,7 +87,7 @@ func TestManyNamesHaveARow(t *testing.T) {
 	var d Draft
 	d.Row(2, few, numbers, many, few, few)
 	var got []int
-	for _, r := range d.Rows {
+	for _, r := range d.Panels {
 		got = append(got, len(r.Cells))
 	}
 	expect.Equal(t, "panels", got, []int{2, 1, 2})

@@ -62,7 +62,7 @@ func (it Spec[R, D]) Fill(r R, in D, words Words[D]) error {
 			return fmt.Errorf("%s: %w", it.ID, err)
 		}
 	}
-	if it.None != nil && d.Rows == nil {
+	if it.None != nil && d.Panels == nil {
 		d.Caption, d.Tables = "", nil
 		it.None(in)
 	}

@@ -101,14 +101,9 @@ func testedLengths(d *draft) string {
 	})
 }
 
-// values returns a measure of the models of a group that have it.
-func values(g cohort.Group, measure string) []float64 {
-	return (&item.Draft{}).Known(g, measure)
-}
-
 // bestOf returns the greatest of a group's accuracies on longer inputs, or an empty cell.
-func bestOf(g cohort.Group) table.Cell {
-	all := values(g, "validation")
+func (d *draft) bestOf(g cohort.Group) table.Cell {
+	all := d.Known(g, "validation")
 	if len(all) == 0 {
 		return table.Cell{}
 	}
@@ -118,13 +113,13 @@ func bestOf(g cohort.Group) table.Cell {
 // scores lists the mean accuracy on longer inputs by encoding and task.
 func scores(d *draft) {
 	d.AddTable("", byTask(d.Title, d.languages,
-		func(g cohort.Group) table.Cell { return table.Mean(values(g.Fitted(), "validation")) }))
+		func(g cohort.Group) table.Cell { return table.Mean(d.Known(g.Fitted(), "validation")) }))
 	d.Lead = sentence("The highest mean accuracy on longer inputs, of encodings that have fitted", longer.Measure,
-		d.languages, func(g cohort.Group) float64 { return stats.Mean(values(g.Fitted(), "validation")) })
+		d.languages, func(g cohort.Group) float64 { return stats.Mean(d.Known(g.Fitted(), "validation")) })
 }
 
 // best lists the score used in the publications.
-func best(d *draft) { d.AddTable("", byTask(d.Title, d.best, bestOf)) }
+func best(d *draft) { d.AddTable("", byTask(d.Title, d.best, d.bestOf)) }
 
 // sentence says on which tasks each encoding, or several that tie, is best by a measure.
 func sentence(what, measure string, tasks []task, of func(cohort.Group) float64) string {
@@ -226,8 +221,8 @@ func models(d *draft) {
 		for _, g := range task.groups {
 			row := table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(g.Models)),
 				table.Count(len(g.Fitted().Models)), d.Mean(g, train), d.Mean(g, iid), d.Mean(g, longer), {}, {},
-				bestOf(g)}
-			if i, ok := item.Interval(values(g, "validation")); ok {
+				d.bestOf(g)}
+			if i, ok := item.Interval(d.Known(g, "validation")); ok {
 				row[7], row[8] = table.Number(i.Low), table.Number(i.High)
 			}
 			t.Rows = append(t.Rows, row)
@@ -245,7 +240,7 @@ func perplexities(d *draft) {
 			trained := g.Models[0].Run.Config.Sequence.TrainLength
 			for _, n := range item.Numbers("perplexity", g.Models...) {
 				length := strconv.Itoa(n)
-				all := values(g, perplexity(length).Measure)
+				all := d.Known(g, perplexity(length).Measure)
 				t.Rows = append(t.Rows, table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(all)),
 					table.Count(n), table.Count(trained), table.Mean(all), d.Mean(g, accuracy(length)),
 					d.Mean(g, train)})
@@ -255,7 +250,7 @@ func perplexities(d *draft) {
 	d.Lead = sentence("The lowest perplexity in windows of the length of training", perplexity("N").Measure, d.texts,
 		func(g cohort.Group) float64 {
 			length := strconv.Itoa(g.Models[0].Run.Config.Sequence.TrainLength)
-			return stats.Mean(values(g, perplexity(length).Measure))
+			return stats.Mean(d.Known(g, perplexity(length).Measure))
 		})
 	d.AddTable("", t)
 }

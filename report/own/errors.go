@@ -187,9 +187,9 @@ func subjects(d *draft) ([]figure.Panel, error) {
 			t.Rows[i] = append(t.Rows[i], cell)
 		}
 		if v, ok := item.Interval(drawn.Values); ok {
-			drawn.Interval = &figure.Interval{Mean: stats.Mean(drawn.Values), Low: v.Low, High: v.High}
+			drawn.Interval = &v
 			intervals = append(intervals, fmt.Sprintf("%s %s (%s)", g.Label,
-				item.Text(measure, drawn.Interval.Mean), item.IntervalText(measure, v)))
+				item.Text(measure, stats.Mean(drawn.Values)), item.IntervalText(measure, v)))
 		}
 		panel.Groups = append(panel.Groups, drawn)
 	}

@@ -89,7 +89,7 @@ func explorerTokens(t item.Tokens) (all []page.Token, groups []page.Group) {
 	for len(names) < modules {
 		names = append(names, fmt.Sprintf("module %d", len(names)))
 	}
-	for i, c := range figure.GroupColors(names[:modules]) {
+	for i, c := range figure.GroupColors(modules, names) {
 		groups = append(groups, page.Group{Name: names[i], Color: c})
 	}
 	return all, groups

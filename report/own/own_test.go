@@ -221,7 +221,7 @@ func TestLongNamesAndOnePalette(t *testing.T) {
 	dir, w := made(t, nil)
 	expect.Equal(t, fmt.Sprintf("%q: figures", w.Notes), w.Figures, 6)
 	expect.Equal(t, "maps.csv has", rows(dir, "maps.csv")[1][1], synthetic.TokenNames[0])
-	visual := figure.GroupColors([]string{"Visual1"})[0]
+	visual := figure.GroupColors(1, []string{"Visual1"})[0]
 	color := fmt.Sprintf("fill:#%02X%02X%02X", visual.R, visual.G, visual.B)
 	for _, name := range []string{"maps.svg", "similarity.svg", "attention.svg"} {
 		svg := read(dir, name)
@@ -325,7 +325,7 @@ func TestClusteredTokens(t *testing.T) {
 	slices.Sort(odd)
 	for _, what := range []string{"similarity", "attention"} {
 		d := draftOf(r, what)
-		labels := d.Rows[0].Cells[0].Panel.(figure.Matrix).RowLabels
+		labels := d.Panels[0].Cells[0].Panel.(figure.Matrix).RowLabels
 		slices.Sort(labels[:4])
 		slices.Sort(labels[4:])
 		expect.Equal(t, fmt.Sprintf("%s has the order", what), labels, slices.Concat(even, odd))

@@ -190,7 +190,7 @@ func show(p figure.Panel) drawn {
 
 // panelsOf returns what the panels of an item show, from left to right and top to bottom.
 func (w *world) panelsOf(id string) (out []drawn) {
-	for _, row := range w.drafts[id].Rows {
+	for _, row := range w.drafts[id].Panels {
 		for _, cell := range row.Cells {
 			out = append(out, show(cell.Panel))
 		}

@@ -35,7 +35,7 @@ func (d *draft) fig1() error {
 		}
 		if i == 0 {
 			flattened = figure.Strip{Title: "The first puzzle as 16 tokens, row by row",
-				Groups: slices.Clone(shown.Cells[:]), GroupNames: tokenNames, GroupColors: figure.PuzzleColors()}
+				Groups: slices.Clone(shown.Cells[:]), GroupNames: tokenNames}
 		}
 		examples = append(examples, shown)
 	}

@@ -16,6 +16,18 @@ type (
 	panel = item.Panel[*draft]
 )
 
+// draft is an item in the making.
+type draft struct {
+	item.Draft
+	study *Study
+}
+
+// draft makes an item without drawing it.
+func (s *Study) draft(it spec) (*draft, error) {
+	d := &draft{Draft: item.Draft{Marks: true, Measure: s.value}, study: s}
+	return d, it.Fill(s, d, words)
+}
+
 // plots, flat and squares make rows of plots, of schematics, and of square panels, four per row.
 
 func plots(panels ...panel) row   { return row{Height: plotHeight, Panels: panels} }

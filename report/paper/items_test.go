@@ -31,8 +31,8 @@ func TestReportIsOfDrafts(t *testing.T) {
 		d := expect.Must(s.draft(m))
 		item := items[i]
 		if item.ID != m.ID || item.Caption != d.Caption ||
-			fmt.Sprint(item.Panels) != fmt.Sprint(d.Rows) ||
-			(item.Figure != nil) != (d.Rows != nil) ||
+			fmt.Sprint(item.Panels) != fmt.Sprint(d.Panels) ||
+			(item.Figure != nil) != (d.Panels != nil) ||
 			fmt.Sprint(item.Tables) != fmt.Sprint(d.Tables) {
 			t.Errorf("item %d is not the draft of %s", i, m.ID)
 		}
@@ -123,10 +123,10 @@ func TestCaptionsOfFewPanels(t *testing.T) {
 			}
 		}
 	}
-	if d := draftOf(t, s, "fig6"); d.Rows != nil {
-		t.Errorf("figure 6 of encodings without a table has %d rows", len(d.Rows))
+	if d := draftOf(t, s, "fig6"); d.Panels != nil {
+		t.Errorf("figure 6 of encodings without a table has %d rows", len(d.Panels))
 	}
-	if d := draftOf(t, s, "fig_a7"); d.Rows != nil || d.Tables != nil || len(d.Missing) != 2 {
+	if d := draftOf(t, s, "fig_a7"); d.Panels != nil || d.Tables != nil || len(d.Missing) != 2 {
 		t.Errorf("one optimizer is compared with none: %+v", d.Item)
 	}
 }

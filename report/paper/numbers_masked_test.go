@@ -139,7 +139,7 @@ func (w *world) checkTokens(t *testing.T, id, bar string, all []bunch,
 func (w *world) checkChance(t *testing.T, id string, all []bunch, between func(a, b []float64) float64) []string {
 	t.Helper()
 	drawn := map[string]figure.Group{}
-	for _, row := range w.drafts[id].Rows {
+	for _, row := range w.drafts[id].Panels {
 		for _, cell := range row.Cells {
 			if b, ok := cell.Panel.(figure.Boxes); ok && b.YLabel == "Modularity Q" {
 				for _, g := range b.Groups {

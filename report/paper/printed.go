@@ -120,7 +120,8 @@ func (s *Study) besidePrinted(printed string, parts ...part) table.Table {
 	return t
 }
 
-// columns returns the columns of a measure and their cells for each label.
+// columns returns the columns of a measure and their cells for each label. Those of the printed numbers are
+// empty for a measure that is not printed.
 func (s *Study) columns(of item.Column, numbers map[[2]string]paper.Number, labels []string,
 	groups []cohort.Group) ([]table.Column, [][]table.Cell) {
 	c := of.Table()
@@ -132,13 +133,11 @@ func (s *Study) columns(of item.Column, numbers map[[2]string]paper.Number, labe
 		}
 		return nil
 	}
-	cells := make([][]table.Cell, len(labels))
-	if !isPrinted {
-		for i, label := range labels {
-			cells[i] = hereCells(own(label))
-		}
-		return []table.Column{c, {Heading: "n", Name: c.Name + "_n"}}, cells
+	here := c.Heading
+	if isPrinted {
+		here = "here"
 	}
+	cells := make([][]table.Cell, len(labels))
 	var tested []int
 	var ps []float64
 	for i, label := range labels {
@@ -148,7 +147,9 @@ func (s *Study) columns(of item.Column, numbers map[[2]string]paper.Number, labe
 			row[0] = table.MeanSD(printed.Mean, printed.SD)
 		}
 		x := own(label)
-		copy(row[1:], hereCells(x))
+		if len(x) > 0 {
+			row[1], row[2] = table.MeanSD(stats.Mean(x), stats.SD(x)), table.Count(len(x))
+		}
 		if known && len(x) > 0 && unlikePaper(cohort.ModelsOf(groups)) == nil {
 			row[3] = table.Number(stats.Mean(x) - printed.Mean)
 			theirs := stats.Summary{Mean: printed.Mean, SD: max(printed.SD, roundedSD), N: len(paper.Seeds())}
@@ -169,20 +170,12 @@ func (s *Study) columns(of item.Column, numbers map[[2]string]paper.Number, labe
 	}
 	return []table.Column{
 		{Heading: c.Heading + ", paper", Name: c.Name + "_paper", Decimals: c.Decimals},
-		{Heading: "here", Name: c.Name, Decimals: c.Decimals},
+		{Heading: here, Name: c.Name, Decimals: c.Decimals},
 		{Heading: "n", Name: c.Name + "_n"},
 		{Heading: "difference", Name: c.Name + "_difference", Decimals: c.Decimals},
 		{Heading: "95 %", Name: c.Name + "_interval", Decimals: c.Decimals},
 		{Heading: "p", Name: c.Name + "_p"},
 	}, cells
-}
-
-// hereCells returns mean ± SD and n of our models, empty for none.
-func hereCells(x []float64) []table.Cell {
-	if len(x) == 0 {
-		return make([]table.Cell, 2)
-	}
-	return []table.Cell{table.MeanSD(stats.Mean(x), stats.SD(x)), table.Count(len(x))}
 }
 
 // correlation describes the correlation of two measures over groups: "Spearman ρ = .96, p < .001, n = 20".
