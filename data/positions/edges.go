@@ -17,7 +17,7 @@ var edgeHeaders = []string{"from to", "source target", "node1 node2", "node_1 no
 
 // edgeColumns returns the columns of the two tokens of an edge and of its weight, -1 for none. ok reports
 // whether header is that of a list of edges.
-func (f *File) edgeColumns(header []string) (at [3]int, ok bool, err error) {
+func (f *File) edgeColumns(header []string) (at [3]int, ok bool) {
 	lower := make([]string, len(header))
 	for i, cell := range header {
 		lower[i] = strings.ToLower(cell)
@@ -35,29 +35,25 @@ func (f *File) edgeColumns(header []string) (at [3]int, ok bool, err error) {
 		case cell == "weight":
 			at[2] = i
 		default:
-			return at, ok, fmt.Errorf("%s: its column %q is not one of an edge: name it weight if it "+
-				"is one, or leave it out", f.Source, header[i])
+			f.fail("its column %q is not one of an edge: name it weight if it is one, or leave it out",
+				header[i])
 		}
 	}
-	return at, ok, nil
+	return at, ok
 }
 
 // readWords reads a text that lists edges. edges reports whether it does: the header or the user says so,
 // or both tokens are words in every line.
-func (f *File) readWords(reference string, header text.Choice, names []string) (edges bool, err error) {
+func (f *File) readWords(reference string, header text.Choice, names []string) (edges bool) {
 	file, name, err := arrayfile.Split(reference)
-	if err != nil || name != "" || f.stated && f.Form != Edges {
-		return false, err
-	}
-	if isText, err := arrayfile.IsText(file); err != nil || !isText {
-		return false, err
+	array.Fail(err)
+	if name != "" || f.stated && f.Form != Edges || !array.Got(arrayfile.IsText(file)) {
+		return false
 	}
 	var lines [][]string
 	at, headed, width := [3]int{0, 1, -1}, false, 0
 	for cells, err := range text.Words(file) {
-		if err != nil {
-			return false, err
-		}
+		array.Fail(err)
 		if width == 0 {
 			width = len(cells)
 			if width == 3 {
@@ -65,10 +61,7 @@ func (f *File) readWords(reference string, header text.Choice, names []string) (
 			}
 			var columns [3]int
 			if header != text.No {
-				columns, headed, err = f.edgeColumns(cells)
-			}
-			if err != nil {
-				return false, err
+				columns, headed = f.edgeColumns(cells)
 			}
 			if headed {
 				at = columns
@@ -82,31 +75,30 @@ func (f *File) readWords(reference string, header text.Choice, names []string) (
 		}
 		if n := len(cells); !headed && !f.stated && (n < 2 || n > 3 || text.IsNumber(cells[0]) ||
 			text.IsNumber(strings.Replace(cells[1], ",", ".", 1))) { // a decimal comma makes no token
-			return false, nil
+			return false
 		}
 		lines = append(lines, cells)
 	}
 	if len(lines) == 0 {
-		return false, nil
+		return false
 	}
 	for _, cells := range lines {
 		if len(cells) != width || width < 2 || width > 3 {
-			return false, fmt.Errorf("%s: edge %d has %d cells (%q): an edge is two tokens and optionally "+
-				"a weight, the same in every line", f.Source, len(f.ends)+1, len(cells), cells)
+			f.fail("edge %d has %d cells (%q): an edge is two tokens and optionally a weight, the same in "+
+				"every line", len(f.ends)+1, len(cells), cells)
 		}
 		weight := "1"
 		if at[2] >= 0 {
 			weight = cells[at[2]]
 		}
-		if err := f.addEdge(cells[at[0]], cells[at[1]], weight); err != nil {
-			return false, err
-		}
+		f.addEdge(cells[at[0]], cells[at[1]], weight)
 	}
 	if !headed && header == text.Auto && len(names) == 0 && f.mayBeHeaded() {
-		return false, fmt.Errorf("%s: its first line, %s, may be a heading or an edge: give --header yes or "+
-			"--header no", f.Source, strings.Join(lines[0], ","))
+		f.fail("its first line, %s, may be a heading or an edge: give --header yes or --header no",
+			strings.Join(lines[0], ","))
 	}
-	return true, f.finishEdges(names)
+	f.finishEdges(names)
+	return true
 }
 
 // mayBeHeaded reports whether the first edge joins two words that no other edge joins.
@@ -120,26 +112,24 @@ func (f *File) mayBeHeaded() bool {
 	return len(f.ends) > 1
 }
 
-func (f *File) addEdge(from, to, weight string) error {
+func (f *File) addEdge(from, to, weight string) {
 	if from == "" || to == "" {
-		return fmt.Errorf("%s: edge %d joins %q and %q: want two tokens", f.Source, len(f.ends)+1, from, to)
+		f.fail("edge %d joins %q and %q: want two tokens", len(f.ends)+1, from, to)
 	}
 	w, err := text.Number(weight)
 	if err != nil || weight == "" {
-		return fmt.Errorf("%s: edge %d, %s to %s, has weight %q: want a number", f.Source,
-			len(f.ends)+1, from, to, weight)
+		f.fail("edge %d, %s to %s, has weight %q: want a number", len(f.ends)+1, from, to, weight)
 	}
 	ends := [2]string{arrayfile.PlainNumber(from), arrayfile.PlainNumber(to)}
 	f.ends, f.data = append(f.ends, ends), append(f.data, w)
-	return nil
 }
 
 // finishEdges sets the names of tokens, or nil if all are numbers. Then these are indexes unless tokens have
-// names. It returns an error if the heading may be an edge.
-func (f *File) finishEdges(names []string) error {
+// names. It fails if the heading may be an edge.
+func (f *File) finishEdges(names []string) {
 	if len(f.heading) > 1 && arrayfile.HasAll(names, f.heading[:2]) {
-		return fmt.Errorf("%s: --header yes makes its first line, %s, a heading, and both are tokens: put from,to "+
-			"above it, with weight for a third column, or in its place if it is no edge", f.Source,
+		f.fail("--header yes makes its first line, %s, a heading, and both are tokens: put from,to above "+
+			"it, with weight for a third column, or in its place if it is no edge",
 			strings.Join(f.heading, ","))
 	}
 	f.Form, f.rows, f.columns, f.Names = Edges, len(f.ends), 1, nil
@@ -154,21 +144,18 @@ func (f *File) finishEdges(names []string) error {
 		}
 	}
 	if words {
-		return nil
+		return
 	}
-	f.Names = nil
-	if len(names) > 0 {
-		return nil
+	if f.Names = nil; len(names) == 0 {
+		f.numbers()
 	}
-	_, _, _, err := f.numbers()
-	return err
 }
 
 // edgesOfNumbers turns rows of two token numbers and an optional weight into edges.
-func (f *File) edgesOfNumbers(names []string) error {
+func (f *File) edgesOfNumbers(names []string) {
 	if f.Names != nil {
-		return fmt.Errorf("%s: rows of a list of edges have names, such as %q: want two tokens "+
-			"and optionally a weight per row", f.Source, f.Names[0])
+		f.fail("rows of a list of edges have names, such as %q: want two tokens and optionally a weight "+
+			"per row", f.Names[0])
 	}
 	data, weight := f.data, 1.0
 	f.data, f.Axes = nil, nil
@@ -179,7 +166,7 @@ func (f *File) edgesOfNumbers(names []string) error {
 		f.ends = append(f.ends, [2]string{plain(l[0]), plain(l[1])})
 		f.data = append(f.data, weight)
 	}
-	return f.finishEdges(names)
+	f.finishEdges(names)
 }
 
 func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
@@ -202,9 +189,9 @@ func (f *File) joinsIDs(a arrayfile.Array, names []string) bool {
 }
 
 // byID returns the edges of a list whose numbers name tokens, or nil if the numbers are indexes.
-func (f *File) byID(names []string) (ends [][2]int, err error) {
+func (f *File) byID(names []string) (ends [][2]int) {
 	if names == nil {
-		return nil, nil
+		return nil
 	}
 	at := map[string]int{}
 	for i, name := range names {
@@ -219,100 +206,92 @@ func (f *File) byID(names []string) (ends [][2]int, err error) {
 			}
 			_, inOrder := arrayfile.Numbering(names)
 			if inOrder || slices.ContainsFunc(names, func(n string) bool { return !text.IsNumber(n) }) {
-				return nil, nil
+				return nil
 			}
-			return nil, fmt.Errorf("%s: edge %d joins %s and %s, but no token is called %s: tokens "+
-				"have numbers as names, such as %s: give edges by these", f.Source, i+1, e[0], e[1],
-				name, names[0])
+			f.fail("edge %d joins %s and %s, but no token is called %s: tokens have numbers as names, such "+
+				"as %s: give edges by these", i+1, e[0], e[1], name, names[0])
 		}
 		ends = append(ends, pair)
 	}
-	return ends, nil
+	return ends
 }
 
 // numbers returns the edges of a list as the whole numbers in it, and the smallest and largest of these.
-func (f *File) numbers() (ends [][2]int, low, high int, err error) {
+func (f *File) numbers() (ends [][2]int, low, high int) {
 	low = math.MaxInt
 	for i, e := range f.ends {
 		var pair [2]int
 		for k, name := range e {
 			v, err := strconv.Atoi(arrayfile.PlainNumber(name))
 			if err != nil || v < 0 {
-				return nil, 0, 0, fmt.Errorf("%s: edge %d joins %s and %s: want names, or whole "+
-					"numbers from 0", f.Source, i+1, e[0], e[1])
+				f.fail("edge %d joins %s and %s: want names, or whole numbers from 0", i+1, e[0], e[1])
 			}
 			pair[k], low, high = v, min(low, v), max(high, v)
 		}
 		ends = append(ends, pair)
 	}
-	return ends, low, high, nil
+	return ends, low, high
 }
 
 // indexes returns the edges of a list as indexes from 0, the number of tokens, and a description of how the
 // file counts. tokens is the number of tokens, or 0 if unknown.
-func (f *File) indexes(tokens int) (ends [][2]int, n int, how string, err error) {
-	ends, low, high, err := f.numbers()
-	if err != nil {
-		return nil, 0, "", err
-	}
+func (f *File) indexes(tokens int) (ends [][2]int, n int, how string) {
+	ends, low, high := f.numbers()
 	first := 0
 	switch {
 	case tokens == 0:
 		if low > 1 {
-			return nil, 0, "", fmt.Errorf(
-				"%s: it joins the tokens %d to %d: give the number of tokens", f.Source, low, high)
+			f.fail("it joins the tokens %d to %d: give the number of tokens", low, high)
 		}
 		tokens, first = high+1-low, low
 	case low == 0 && high < tokens:
 	case low >= 1 && high == tokens:
 		first = 1
 	case high >= tokens:
-		return nil, 0, "", fmt.Errorf("%s: it joins token %d, but there are %d tokens (indexes "+
-			"count from 0, or from 1 if none is 0)", f.Source, high, tokens)
+		f.fail("it joins token %d, but there are %d tokens (indexes count from 0, or from 1 if none is 0)",
+			high, tokens)
 	default:
-		return nil, 0, "", fmt.Errorf("%s: its indexes go from %d to %d, but there are %d "+
-			"tokens: neither 0 nor %d is among them, which would show whether they count from 0 "+
-			"or 1; give an adjacency matrix, or names", f.Source, low, high, tokens, tokens)
+		f.fail("its indexes go from %d to %d, but there are %d tokens: neither 0 nor %[3]d is among them, "+
+			"which would show whether they count from 0 or 1; give an adjacency matrix, or names", low, high,
+			tokens)
 	}
 	for i := range ends {
 		ends[i][0], ends[i][1] = ends[i][0]-first, ends[i][1]-first
 	}
-	return ends, tokens, fmt.Sprintf("indexes count from %d", first), nil
+	return ends, tokens, fmt.Sprintf("indexes count from %d", first)
 }
 
 // weights returns the adjacency matrix of edges between n tokens.
-func (f *File) weights(ends [][2]int, n int) ([][]float64, error) {
+func (f *File) weights(ends [][2]int, n int) [][]float64 {
 	count, err := array.Count([]int{n, n}, 8)
 	if err == nil {
 		err = array.NewBudget().Fits(8*int64(count), fmt.Sprintf("a graph of %d tokens", n))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Source, err)
+		f.fail("%w", err)
 	}
 	w := square(n)
 	given := make(map[[2]int]int, len(ends))
 	for i, e := range ends {
 		v := f.data[i]
-		say := func(format string, args ...any) error {
-			return fmt.Errorf("%s: edge %d, %s to %s, %s", f.Source, i+1, f.ends[i][0],
-				f.ends[i][1], fmt.Sprintf(format, args...))
+		fail := func(format string, args ...any) {
+			f.fail("edge %d, %s to %s, %s", i+1, f.ends[i][0], f.ends[i][1], fmt.Sprintf(format, args...))
 		}
 		if math.IsNaN(v) || math.IsInf(v, 0) || v <= 0 {
-			return nil, say("has weight %g: weights are finite and positive; leave out pairs "+
-				"that are not joined", v)
+			fail("has weight %g: weights are finite and positive; leave out pairs that are not joined", v)
 		}
 		if e[0] == e[1] {
-			return nil, say("joins a token to itself: leave it out")
+			fail("joins a token to itself: leave it out")
 		}
 		key := [2]int{min(e[0], e[1]), max(e[0], e[1])}
 		if before, ok := given[key]; ok && f.data[before] != v {
-			return nil, say("has weight %g, but in edge %d %g: an edge has one weight in both "+
-				"directions", v, before+1, f.data[before])
+			fail("has weight %g, but in edge %d %g: an edge has one weight in both directions", v, before+1,
+				f.data[before])
 		}
 		given[key] = i
 		w[e[0]][e[1]], w[e[1]][e[0]] = v, v
 	}
-	return w, nil
+	return w
 }
 
 func square(n int) [][]float64 {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/partition"
 	"torchpe/internal/wording"
@@ -37,14 +38,17 @@ type Placed struct {
 func (f *File) Own() Tokens {
 	switch {
 	case f.Form == Graph || f.Form == Distances:
-		names, _ := f.graphNames() // Place returns the error
+		names, _ := array.Try(f.graphNames) // Place returns the error
 		return Tokens{f.rows, names}
 	case f.Form != Edges:
 		return Tokens{f.rows, f.Names}
 	case f.Names != nil:
 		return Tokens{len(f.Names), f.Names}
 	}
-	_, n, _, _ := f.indexes(0) // fails only if the count is unknown: finishEdges checked them
+	n, _ := array.Try(func() int { // fails only if the count is unknown: finishEdges checked them
+		_, n, _ := f.indexes(0)
+		return n
+	})
 	return Tokens{Count: n}
 }
 
@@ -52,57 +56,48 @@ func (f *File) Own() Tokens {
 const maxCells = 1 << 20
 
 // Place returns the position of each token.
-func (f *File) Place(t Tokens) (Placed, error) {
+func (f *File) Place(t Tokens) (p Placed, err error) {
+	defer array.Catch(&err)
 	if f.Form == Edges {
-		return f.placeEdges(t)
+		return f.placeEdges(t), nil
 	}
 	names := f.Names
 	if f.Form == Graph || f.Form == Distances {
-		var err error
-		if names, err = f.graphNames(); err != nil {
-			return Placed{}, err
-		}
+		names = f.graphNames()
 	}
-	from, how, err := f.match(names, t)
-	if err != nil {
-		return Placed{}, err
-	}
-	var p Placed
+	from, how := f.match(names, t)
 	switch f.Form {
 	case Order:
-		p, err = f.order(from)
+		p = f.order(from)
 	case Grid:
-		p, err = f.grid(from)
+		p = f.grid(from)
 	case Coordinates:
-		p, err = f.points(from)
+		p = f.points(from)
 	case Graph:
-		p, err = f.graph(from)
+		p = f.graph(from)
 	case Distances:
-		p, err = f.distances(from)
+		p = f.distances(from)
 	}
-	if err == nil {
-		p.Match = how
-		p.How = append([]string{fmt.Sprintf("positions: %s; %s", p.How[0], how)}, p.How[1:]...)
-	}
-	return p, err
+	p.Match = how
+	p.How[0] = fmt.Sprintf("positions: %s; %s", p.How[0], how)
+	return p, nil
 }
 
 // match returns the row of each token, by name if both have names, else by order.
-func (f *File) match(names []string, t Tokens) (from []int, how string, err error) {
+func (f *File) match(names []string, t Tokens) (from []int, how string) {
 	if names != nil && t.Names != nil {
-		from, err = f.byName(names, t.Names)
-		return from, "tokens matched by name", err
+		return f.byName(names, t.Names), "tokens matched by name"
 	}
 	if f.rows != t.Count {
 		hint := ""
 		if f.columns == 2 && !f.stated {
 			hint = "; a list of edges between indexes is --positions-as edges"
 		}
-		return nil, "", fmt.Errorf("%s has positions of %d tokens, but there are %d: give one "+
+		array.Failf("%s has positions of %d tokens, but there are %d: give one "+
 			"row for each token, or names in both files%s", f.Source, f.rows, t.Count, hint)
 	}
 	if counts, inOrder := arrayfile.Numbering(names); counts && !inOrder {
-		return nil, "", fmt.Errorf("%s numbers its rows %s, ..., not in the order 1, 2, 3, and the "+
+		array.Failf("%s numbers its rows %s, ..., not in the order 1, 2, 3, and the "+
 			"data has no names of tokens: sort the rows, or give names to the tokens of the data",
 			f.Source, strings.Join(names[:min(3, len(names))], ", "))
 	}
@@ -113,14 +108,14 @@ func (f *File) match(names []string, t Tokens) (from []int, how string, err erro
 	case t.Names != nil:
 		how = "tokens matched by order: the file has no names"
 	}
-	return from, how, nil
+	return from, how
 }
 
 // byName returns the index in names of each token. Names match if they are equal or if their
 // [partition.Key] is.
-func (f *File) byName(names, tokens []string) ([]int, error) {
+func (f *File) byName(names, tokens []string) []int {
 	if i, j, twice := arrayfile.Twice(names); twice {
-		return nil, fmt.Errorf("%s: rows %d and %d are both named %q", f.Source, i+1, j+1, names[i])
+		f.fail("rows %d and %d are both named %q", i+1, j+1, names[i])
 	}
 	from, missing, surplus := partition.MatchNames(names, tokens)
 	hint := ""
@@ -129,14 +124,14 @@ func (f *File) byName(names, tokens []string) ([]int, error) {
 			"is for --modules", f.ends[0][0], f.ends[0][1])
 	}
 	switch {
-	case len(missing)+len(surplus) == 0:
-		return from, nil
 	case missing != nil:
-		return nil, fmt.Errorf("%s has no position of %s of the data%s%s", f.Source,
-			listed("token", missing), describeSurplus(surplus), hint)
+		array.Failf("%s has no position of %s of the data%s%s", f.Source, listed("token", missing),
+			describeSurplus(surplus), hint)
+	case surplus != nil:
+		array.Failf("%s has positions of %s, which the data does not have: leave them out%s", f.Source,
+			listed("token", surplus), hint)
 	}
-	return nil, fmt.Errorf("%s has positions of %s, which the data does not have: leave them out%s",
-		f.Source, listed("token", surplus), hint)
+	return from
 }
 
 // listed quotes the first few names and counts them.
@@ -172,19 +167,20 @@ func ranks(n int, compare func(a, b int) int) (index []int, same [2]int, equal b
 	return index, same, false
 }
 
-func (f *File) errSamePlace(from []int, pair [2]int, at any) error {
+// failSamePlace fails for two tokens in one place.
+func (f *File) failSamePlace(from []int, pair [2]int, at any) {
 	a, b := from[pair[0]], from[pair[1]]
-	return fmt.Errorf("%s: %s and %s are both at %v: every token needs its own place", f.Source,
-		f.row(min(a, b)), f.row(max(a, b)), at)
+	f.fail("%s and %s are both at %v: every token needs its own place", f.row(min(a, b)), f.row(max(a, b)),
+		at)
 }
 
 // order reads places on a line.
-func (f *File) order(from []int) (p Placed, err error) {
+func (f *File) order(from []int) (p Placed) {
 	value := func(i int) float64 { return f.data[from[i]] }
 	index, same, equal := ranks(len(from),
 		func(a, b int) int { return cmp.Compare(value(a), value(b)) })
 	if equal {
-		return p, f.errSamePlace(from, same, value(same[0]))
+		f.failSamePlace(from, same, value(same[0]))
 	}
 	p.Index = index
 	how := fmt.Sprintf("%s has the order of %d tokens", f.Source, len(from))
@@ -192,11 +188,11 @@ func (f *File) order(from []int) (p Placed, err error) {
 		how += ", by the ranks of its numbers, whose distances are not used"
 	}
 	p.How = []string{how}
-	return p, nil
+	return p
 }
 
 // grid reads rows and columns. Headings such as x, y decide which column holds rows.
-func (f *File) grid(from []int) (p Placed, err error) {
+func (f *File) grid(from []int) (p Placed) {
 	columns, axes := f.slowestFirst(), "row and column"
 	row, column := columns[0], columns[1]
 	if f.Axes != nil {
@@ -205,8 +201,8 @@ func (f *File) grid(from []int) (p Placed, err error) {
 	low := [2]float64{math.Inf(1), math.Inf(1)}
 	for i, v := range f.data {
 		if v != math.Trunc(v) || math.Abs(v) > 1<<40 {
-			return p, fmt.Errorf("%s: %s, column %d is %v: rows and columns of a grid are whole "+
-				"numbers; --positions-as coordinates takes others", f.Source, f.row(i/2), i%2+1, v)
+			f.fail("%s, column %d is %v: rows and columns of a grid are whole numbers; --positions-as "+
+				"coordinates takes others", f.row(i/2), i%2+1, v)
 		}
 		low[i%2] = min(low[i%2], v)
 	}
@@ -218,15 +214,15 @@ func (f *File) grid(from []int) (p Placed, err error) {
 		p.Cells = append(p.Cells, [2]int{int(r), int(c)})
 	}
 	if extent[0]*extent[1] > maxCells {
-		return p, fmt.Errorf("%s: its rows and columns span a grid of %g x %g cells for %d "+
-			"tokens, and more than %d cells are refused: number them without gaps, or give "+
-			"--positions-as coordinates", f.Source, extent[0], extent[1], len(from), maxCells)
+		f.fail("its rows and columns span a grid of %g x %g cells for %d tokens, and more than %d cells "+
+			"are refused: number them without gaps, or give --positions-as coordinates", extent[0], extent[1],
+			len(from), maxCells)
 	}
 	index, same, equal := ranks(len(from),
 		func(a, b int) int { return slices.Compare(p.Cells[a][:], p.Cells[b][:]) })
 	if equal {
 		at := f.data[2*from[same[0]] : 2*from[same[0]]+2]
-		return p, f.errSamePlace(from, same, at)
+		f.failSamePlace(from, same, at)
 	}
 	p.Index = index
 	how := fmt.Sprintf("%s has %s of %d tokens on a grid of %g x %g", f.Source, axes, len(from),
@@ -235,12 +231,12 @@ func (f *File) grid(from []int) (p Placed, err error) {
 		how += fmt.Sprintf(", counted from row %g and column %g", low[row], low[column])
 	}
 	p.How = []string{how, "positions: the order of tokens is that of the grid, row after row"}
-	return p, nil
+	return p
 }
 
 // points reads coordinates, the slowest axis first if headings name axes. One-dimensional coordinates define
 // the order; otherwise it is that of the tokens.
-func (f *File) points(from []int) (p Placed, err error) {
+func (f *File) points(from []int) (p Placed) {
 	columns := f.slowestFirst()
 	for _, row := range from {
 		point := make([]float64, f.columns)
@@ -253,7 +249,7 @@ func (f *File) points(from []int) (p Placed, err error) {
 		func(a, b int) int { return slices.Compare(p.Points[a], p.Points[b]) })
 	if equal {
 		row := from[same[0]]
-		return p, f.errSamePlace(from, same, f.data[row*f.columns:(row+1)*f.columns])
+		f.failSamePlace(from, same, f.data[row*f.columns:(row+1)*f.columns])
 	}
 	axes := ""
 	if f.Axes != nil {
@@ -274,10 +270,10 @@ func (f *File) points(from []int) (p Placed, err error) {
 	p.How = []string{how + axes}
 	if f.columns == 1 {
 		p.Index, p.Ranked = index, !f.stated && !f.isConsecutive()
-		return p, nil
+	} else {
+		p.Index = identity(len(from))
 	}
-	p.Index = identity(len(from))
-	return p, nil
+	return p
 }
 
 func identity(n int) []int {
@@ -289,40 +285,38 @@ func identity(n int) []int {
 }
 
 // graphNames returns the names of the rows and columns of an adjacency matrix, which must agree.
-func (f *File) graphNames() ([]string, error) {
+func (f *File) graphNames() []string {
 	if _, counted := arrayfile.Numbering(f.Axes); counted || f.Axes == nil {
-		return f.Names, nil
+		return f.Names
 	}
 	if f.Names == nil {
-		return f.Axes, nil
+		return f.Axes
 	}
 	for i, name := range f.Names {
 		if name != f.Axes[i] {
-			return nil, fmt.Errorf("%s: row %d is named %q but column %d %q: the rows and "+
-				"columns of an adjacency matrix are the same tokens in the same order", f.Source,
-				i+1, name, i+1, f.Axes[i])
+			f.fail("row %d is named %q but column %d %q: the rows and columns of an adjacency matrix are "+
+				"the same tokens in the same order", i+1, name, i+1, f.Axes[i])
 		}
 	}
-	return f.Names, nil
+	return f.Names
 }
 
 // graph reads an adjacency matrix.
-func (f *File) graph(from []int) (p Placed, err error) {
+func (f *File) graph(from []int) (p Placed) {
 	n := f.rows
 	for i := range n {
 		for j := range n {
 			v, back := f.data[i*n+j], f.data[j*n+i]
 			switch {
 			case v < 0:
-				return p, fmt.Errorf("%s: %s, column %d is %v: weights of edges are not "+
-					"negative; 0 stands for no edge", f.Source, f.row(i), j+1, v)
+				f.fail("%s, column %d is %v: weights of edges are not negative; 0 stands for no edge",
+					f.row(i), j+1, v)
 			case i == j && v != 0:
-				return p, fmt.Errorf("%s: %s, column %d, on the diagonal, is %v: no token is "+
-					"joined to itself; set the diagonal to 0", f.Source, f.row(i), j+1, v)
+				f.fail("%s, column %d, on the diagonal, is %v: no token is joined to itself; set the "+
+					"diagonal to 0", f.row(i), j+1, v)
 			case v != back:
-				return p, fmt.Errorf("%s: %s, column %d is %v, but %s, column %d is %v: edges "+
-					"have one weight in both directions; make the matrix symmetric",
-					f.Source, f.row(i), j+1, v, f.row(j), i+1, back)
+				f.fail("%s, column %d is %v, but %s, column %d is %v: edges have one weight in both "+
+					"directions; make the matrix symmetric", f.row(i), j+1, v, f.row(j), i+1, back)
 			}
 		}
 	}
@@ -339,53 +333,45 @@ func (f *File) graph(from []int) (p Placed, err error) {
 const asymmetry = 1e-4
 
 // distances reads a matrix of distances.
-func (f *File) distances(from []int) (p Placed, err error) {
+func (f *File) distances(from []int) (p Placed) {
 	p.Index, p.Weights = identity(len(from)), square(len(from))
 	p.How = []string{fmt.Sprintf("%s has distances between %d tokens", f.Source, len(from))}
 	for a, i := range from {
 		if v := f.data[i*f.rows+i]; v != 0 {
-			return p, fmt.Errorf("%s: %s, column %d, on the diagonal, is %v: no token has a distance from itself; "+
-				"set the diagonal to 0 if the others are distances", f.Source, f.row(i), i+1, v)
+			f.fail("%s, column %d, on the diagonal, is %v: no token has a distance from itself; set the "+
+				"diagonal to 0 if the others are distances", f.row(i), i+1, v)
 		}
 		for b, j := range from[:a] {
 			v, back := f.data[i*f.rows+j], f.data[j*f.rows+i]
 			if v <= 0 || math.Abs(v-back) > asymmetry*v {
-				return p, fmt.Errorf("%s: %s, column %d is %v, but %s, column %d is %v: distances of two "+
-					"tokens are above 0 and symmetric", f.Source, f.row(i), j+1, v, f.row(j), i+1, back)
+				f.fail("%s, column %d is %v, but %s, column %d is %v: distances of two tokens are above 0 "+
+					"and symmetric", f.row(i), j+1, v, f.row(j), i+1, back)
 			}
 			p.Weights[a][b] = (v + back) / 2
 			p.Weights[b][a] = p.Weights[a][b]
 		}
 	}
-	return p, nil
+	return p
 }
 
-func (f *File) placeEdges(t Tokens) (p Placed, err error) {
+func (f *File) placeEdges(t Tokens) (p Placed) {
 	if f.Names == nil {
-		n, counting := t.Count, "their numbers are names of tokens"
-		ends, err := f.byID(t.Names)
-		if err == nil && ends == nil {
-			ends, n, counting, err = f.indexes(t.Count)
+		ends, n, counting := f.byID(t.Names), t.Count, "their numbers are names of tokens"
+		if ends == nil {
+			ends, n, counting = f.indexes(t.Count)
 		}
-		if err != nil {
-			return p, err
-		}
-		if p.Weights, err = f.weights(ends, n); err != nil {
-			return p, err
-		}
-		p, err = p.asGraph(f.Source, "a list of edges between numbered tokens ("+counting+")")
-		if err == nil {
-			p.How[0] = "positions: " + p.How[0]
-		}
-		return p, err
+		p.Weights = f.weights(ends, n)
+		p = p.asGraph(f.Source, "a list of edges between numbered tokens ("+counting+")")
+		p.How[0] = "positions: " + p.How[0]
+		return p
 	}
 	if t.Names == nil {
-		return p, fmt.Errorf("%s joins tokens by name, such as %q, but the data has no names: "+
+		array.Failf("%s joins tokens by name, such as %q, but the data has no names: "+
 			"give indexes, or an adjacency matrix in the order of the tokens", f.Source, f.Names[0])
 	}
-	from, err := f.byName(f.Names, t.Names)
+	from, err := array.Try(func() []int { return f.byName(f.Names, t.Names) })
 	if err != nil {
-		return p, fmt.Errorf("%w (tokens without an edge can be given in an adjacency matrix)", err)
+		array.Failf("%w (tokens without an edge can be given in an adjacency matrix)", err)
 	}
 	token := map[string]int{}
 	for i, row := range from {
@@ -395,19 +381,15 @@ func (f *File) placeEdges(t Tokens) (p Placed, err error) {
 	for i, e := range f.ends {
 		ends[i] = [2]int{token[e[0]], token[e[1]]}
 	}
-	if p.Weights, err = f.weights(ends, t.Count); err != nil {
-		return p, err
-	}
-	p, err = p.asGraph(f.Source, "a list of edges")
-	if err == nil {
-		p.How[0] = "positions: " + p.How[0] + "; tokens matched by name"
-	}
-	return p, err
+	p.Weights = f.weights(ends, t.Count)
+	p = p.asGraph(f.Source, "a list of edges")
+	p.How[0] = "positions: " + p.How[0] + "; tokens matched by name"
+	return p
 }
 
 // asGraph sets Index and How for an adjacency matrix. How states the numbers of edges, connected
 // components and tokens without an edge.
-func (p Placed) asGraph(source, what string) (Placed, error) {
+func (p Placed) asGraph(source, what string) Placed {
 	n, edges := len(p.Weights), 0
 	part, alone := make([]int, n), 0
 	for i, row := range p.Weights {
@@ -426,7 +408,7 @@ func (p Placed) asGraph(source, what string) (Placed, error) {
 		}
 	}
 	if edges == 0 {
-		return p, fmt.Errorf("%s: no two of its %d tokens are joined", source, n)
+		array.Failf("%s: no two of its %d tokens are joined", source, n)
 	}
 	parts := 0
 	for start := range n {
@@ -453,5 +435,5 @@ func (p Placed) asGraph(source, what string) (Placed, error) {
 				"and the first eigenvectors of laplacian distinguish the parts",
 				parts, wording.Count(alone, "token")))
 	}
-	return p, nil
+	return p
 }

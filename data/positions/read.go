@@ -5,6 +5,9 @@
 // Invariants: every token gets one position that it shares with no other, or there is an error with file,
 // row and value. The form of a file follows from its shape if that is unambiguous. Otherwise the user
 // must state it. Notes describe how the file was read.
+//
+// As in the readers below package array, a function ends the reading where it finds the file wrong; Read and
+// Place return the error.
 package positions
 
 import (
@@ -14,6 +17,7 @@ import (
 	"strings"
 	"unicode"
 
+	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/text"
 )
@@ -68,24 +72,20 @@ type File struct {
 // Read reads positions from FILE, or from the array NAME of FILE:NAME. as states the form or is Auto.
 // header says whether the first line of text holds names of columns. names are the names of the tokens,
 // if any. They decide whether numbers in the first column are names.
-func Read(reference string, as Form, header text.Choice, names ...string) (*File, error) {
-	f := &File{Source: reference, Form: as, stated: as != Auto}
-	if edges, err := f.readWords(reference, header, names); edges || err != nil {
-		return f, err
+func Read(reference string, as Form, header text.Choice, names ...string) (f *File, err error) {
+	defer array.Catch(&err)
+	f = &File{Source: reference, Form: as, stated: as != Auto}
+	if f.readWords(reference, header, names) {
+		return f, nil
 	}
-	a, err := arrayfile.Read(reference, header, func(shape []int) error {
+	a := array.Got(arrayfile.Read(reference, header, func(shape []int) error {
 		if long := len(shape); long < 1 || long > 2 || slices.Min(shape) < 1 {
 			return fmt.Errorf("an array of shape %v: positions are a vector or a matrix", shape)
 		}
 		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	f.Source = a.Source
-	if a, err = f.nameRows(a, names); err != nil {
-		return nil, err
-	}
+	a = f.nameRows(a, names)
 	f.data, f.Names, f.Axes, f.rows, f.columns = a.Data, a.Rows, a.Columns, a.Shape[0], 1
 	if len(a.Shape) == 2 {
 		f.columns = a.Shape[1]
@@ -96,44 +96,48 @@ func Read(reference string, as Form, header text.Choice, names ...string) (*File
 	}
 	for i, v := range f.data {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("%s: %s, column %d is %v: every token needs finite numbers; "+
-				"give it a place, or leave the token out of the data too",
-				f.Source, f.row(i/f.columns), i%f.columns+1, v)
+			f.fail("%s, column %d is %v: every token needs finite numbers; give it a place, or leave the "+
+				"token out of the data too", f.row(i/f.columns), i%f.columns+1, v)
 		}
 	}
 	if f.Form != Edges || f.stated {
-		if err := f.decideForm(); err != nil {
-			return nil, err
-		}
+		f.decideForm()
 	}
 	if f.Form == Edges {
-		return f, f.edgesOfNumbers(names)
+		f.edgesOfNumbers(names)
+	} else {
+		f.checkUnits()
 	}
-	return f, f.checkUnits()
+	return f, nil
+}
+
+// fail ends the reading with an error that begins with the file.
+func (f *File) fail(format string, args ...any) {
+	array.Failf("%s: %w", f.Source, fmt.Errorf(format, args...))
 }
 
 // nameRows takes the names of rows from the first column of an array if it holds names.
-func (f *File) nameRows(a arrayfile.Array, names []string) (arrayfile.Array, error) {
+func (f *File) nameRows(a arrayfile.Array, names []string) arrayfile.Array {
 	square := len(a.Shape) == 2 && a.Shape[0] == a.Shape[1]
 	switch counts, _ := arrayfile.Numbering(names); {
 	case slices.Contains([]Form{Graph, Distances, Edges}, f.Form),
 		f.Form == Auto && square && a.Shape[0] > 3: // tokens by tokens
-		return a, nil
+		return a
 	case f.joinsIDs(a, names) && !counts:
 		f.Form = Edges
-		return a, nil
+		return a
 	case f.joinsIDs(a, names):
 		if named, err := a.Named(names); err != nil || named.Rows != nil {
-			return a, fmt.Errorf("%s: its rows may be a token and its place, or edges: name the columns of the "+
-				"former id,place, or give --positions-as edges", f.Source)
+			f.fail("its rows may be a token and its place, or edges: name the columns of the former " +
+				"id,place, or give --positions-as edges")
 		}
-		return a, nil
+		return a
 	}
 	named, err := a.Named(names)
 	if err != nil && f.Form == Auto && a.Shape[1] < 4 {
 		err = fmt.Errorf("%w; a list of edges is --positions-as edges", err)
 	}
-	return named, err
+	return array.Got(named, err)
 }
 
 // row names a row in messages, counted from 1.
@@ -145,37 +149,37 @@ func (f *File) row(i int) string {
 }
 
 // decideForm sets the form if none is stated, and checks a stated form against the shape.
-func (f *File) decideForm() error {
+func (f *File) decideForm() {
 	shape := fmt.Sprintf("%s holds %d rows of %d numbers", f.Source, f.rows, f.columns)
 	if f.stated {
 		switch {
 		case f.Form == Order && f.columns != 1:
-			return fmt.Errorf("%s: an order is one number per token", shape)
+			array.Failf("%s: an order is one number per token", shape)
 		case f.Form == Grid && f.columns != 2:
-			return fmt.Errorf("%s: a grid takes two per token, row and column", shape)
+			array.Failf("%s: a grid takes two per token, row and column", shape)
 		case f.Form == Graph && f.columns != f.rows:
-			return fmt.Errorf("%s: a graph is a square adjacency matrix; for a list of edges give "+
+			array.Failf("%s: a graph is a square adjacency matrix; for a list of edges give "+
 				"--positions-as edges", shape)
 		case f.Form == Distances && f.columns != f.rows:
-			return fmt.Errorf("%s: distances between tokens are a square matrix", shape)
+			array.Failf("%s: distances between tokens are a square matrix", shape)
 		case f.Form == Edges && f.columns != 2 && f.columns != 3:
-			return fmt.Errorf("%s: an edge is two tokens and optionally a weight", shape)
+			array.Failf("%s: an edge is two tokens and optionally a weight", shape)
 		}
-		return nil
+		return
 	}
-	state := func(forms ...string) error {
-		return fmt.Errorf("%s, which may be of the form %s: choose one with --positions-as", shape,
+	askFor := func(forms ...string) {
+		array.Failf("%s, which may be of the form %s: choose one with --positions-as", shape,
 			strings.Join(forms, " or "))
 	}
 	switch {
 	case f.columns == f.rows && f.rows > 3:
 		if f.Form = Graph; f.mayBeDistances() {
-			return fmt.Errorf("%s, all above 0 except those on the diagonal, which may be weights of edges or "+
+			array.Failf("%s, all above 0 except those on the diagonal, which may be weights of edges or "+
 				"distances: --positions-as graph takes weights; no encoding takes distances: give "+
 				"coordinates, or edges between near tokens", shape)
 		}
 	case f.columns == f.rows && f.rows > 1 && !isAxisHeader(f.Axes):
-		return state("graph", map[int]string{2: "grid", 3: "coordinates"}[f.columns])
+		askFor("graph", map[int]string{2: "grid", 3: "coordinates"}[f.columns])
 	case f.columns == 1:
 		if f.Form = Coordinates; f.isConsecutive() {
 			f.Form = Order
@@ -194,15 +198,14 @@ func (f *File) decideForm() error {
 			forms = append(forms, "edges")
 		}
 		if len(forms) > 1 {
-			return state(forms...)
+			askFor(forms...)
 		}
 	case f.columns == 3:
 		f.Form = Coordinates
 	default:
-		return fmt.Errorf("%s: two are row and column, two or three coordinates, and as many as "+
+		array.Failf("%s: two are row and column, two or three coordinates, and as many as "+
 			"rows a graph; --positions-as coordinates takes any number", shape)
 	}
-	return nil
 }
 
 // isConsecutive reports whether the numbers are 0..N-1 or 1..N in some order.
@@ -284,8 +287,8 @@ var unitNames = [][]string{{"nm", "nanometers"}, {"um", "µm", "μm", "micromete
 	{"cm", "centimeters"}, {"m", "meters", "metres"}, {"km", "kilometers"}, {"px", "pixels"}, {"deg", "degrees"},
 	{"rad", "radians"}}
 
-// checkUnits returns an error if the headings of two columns end with different units.
-func (f *File) checkUnits() error {
+// checkUnits fails if the headings of two columns end with different units.
+func (f *File) checkUnits() {
 	column, unit := 0, -1 // of the first column that has one
 	for i, heading := range f.Axes {
 		words := wordsOf(heading)
@@ -299,11 +302,10 @@ func (f *File) checkUnits() error {
 		case unit < 0:
 			column, unit = i, of
 		case of != unit:
-			return fmt.Errorf("%s: its columns %q and %q are in different units: bring them to one, or, if they "+
-				"are, correct the headings", f.Source, f.Axes[column], heading)
+			f.fail("its columns %q and %q are in different units: bring them to one, or, if they are, "+
+				"correct the headings", f.Axes[column], heading)
 		}
 	}
-	return nil
 }
 
 // axisOf returns the axis that a heading names: "x (mm)", "pos_x" and "lon" name the column.
