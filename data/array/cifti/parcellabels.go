@@ -1,8 +1,9 @@
 package cifti
 
 import (
-	"fmt"
 	"slices"
+
+	"torchpe/data/array"
 )
 
 // ParcelLabels returns the names of parcels and the label that each has in a dlabel file, such as
@@ -10,14 +11,9 @@ import (
 // first map of a dlabel file, by ascending key. The labels are those of the first map, too.
 // More than half of a parcel's labelled vertices and voxels must agree.
 func ParcelLabels(parcels, labels *Image) (names, found []string, err error) {
-	l, err := labelled(labels)
-	if err != nil {
-		return nil, nil, err
-	}
-	names, members, err := parcels.members(labels)
-	if err != nil {
-		return nil, nil, err
-	}
+	defer array.Catch(&err)
+	l := labelled(labels)
+	names, members := parcels.members(labels)
 	for i, name := range names {
 		counts, all, best := make([]int, len(l.keys)), 0, 0
 		for _, g := range members[i] {
@@ -32,9 +28,8 @@ func ParcelLabels(parcels, labels *Image) (names, found []string, err error) {
 			}
 		}
 		if 2*counts[best] <= all {
-			return nil, nil, fmt.Errorf("parcel %d (%.60q) of %s has %d vertices and voxels; of the "+
-				"%d that %s labels, no label has more than half",
-				i, name, parcels.Name, len(members[i]), all, labels.Name)
+			array.Failf("parcel %d (%.60q) of %s has %d vertices and voxels; of the %d that %s labels, no "+
+				"label has more than half", i, name, parcels.Name, len(members[i]), all, labels.Name)
 		}
 		found = append(found, l.names[best])
 	}
@@ -42,14 +37,12 @@ func ParcelLabels(parcels, labels *Image) (names, found []string, err error) {
 }
 
 // members lists the vertices and voxels of each parcel.
-func (m *Image) members(space *Image) (names []string, members [][]grayordinate, err error) {
+func (m *Image) members(space *Image) (names []string, members [][]grayordinate) {
 	i := slices.IndexFunc(m.Axes[:], func(a Axis) bool { return a.Kind == Parcels })
 	if i < 0 {
 		return m.labelMembers(space)
 	}
-	if err := m.sameSurfaces(i, space); err != nil {
-		return nil, nil, err
-	}
+	m.checkSameSurfaces(i, space)
 	for _, p := range m.Axes[i].Parcels {
 		var all []grayordinate
 		for _, v := range p.Vertices {
@@ -62,24 +55,17 @@ func (m *Image) members(space *Image) (names []string, members [][]grayordinate,
 		}
 		names, members = append(names, p.Name), append(members, all)
 	}
-	return names, members, nil
+	return names, members
 }
 
 // labelMembers takes the labels of a dlabel file for parcels.
-func (m *Image) labelMembers(space *Image) (names []string, members [][]grayordinate, err error) {
+func (m *Image) labelMembers(space *Image) (names []string, members [][]grayordinate) {
 	if m.Kind != Dlabel {
-		return nil, nil, fmt.Errorf("%s is a %s file, which has no parcels", m.Name, m.Kind)
+		array.Failf("%s is a %s file, which has no parcels", m.Name, m.Kind)
 	}
-	if err := sameSpace(m, space); err != nil {
-		return nil, nil, err
-	}
-	l, err := labelled(m)
-	if err == nil {
-		err = l.checkNames()
-	}
-	if err != nil {
-		return nil, nil, err
-	}
+	checkSameSpace(m, space)
+	l := labelled(m)
+	l.checkNames()
 	members = make([][]grayordinate, len(l.keys))
 	for _, model := range m.Axes[1].Models {
 		model.grayordinates(func(g grayordinate, _ int) {
@@ -88,5 +74,5 @@ func (m *Image) labelMembers(space *Image) (names []string, members [][]grayordi
 			}
 		})
 	}
-	return l.names, members, nil
+	return l.names, members
 }

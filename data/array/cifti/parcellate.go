@@ -37,28 +37,15 @@ type Parcellation struct {
 // map has a key that is not in its table, and where two parcels have one name. A parcel that has
 // nothing in the dense file, such as one below the cortex where that has the cortex alone, is an error
 // too; with skipMissing only if no parcel is left.
-func Parcellate(series, labels *Image, skipMissing bool) (*Parcellation, error) {
-	p, err := parcellate(series, labels, skipMissing)
-	if err != nil {
-		return nil, fmt.Errorf("parcellate %s by %s: %w", series.Name, labels.Name, err)
-	}
-	return p, nil
-}
-
-func parcellate(series, labels *Image, skipMissing bool) (*Parcellation, error) {
-	if err := checkFiles(series, labels); err != nil {
-		return nil, err
-	}
-	l, err := labelled(labels)
-	if err == nil {
-		err = l.checkNames()
-	}
-	if err != nil {
-		return nil, err
-	}
+func Parcellate(series, labels *Image, skipMissing bool) (p *Parcellation, err error) {
+	defer array.Catch(&err)
+	defer array.Within("parcellate %s by %s", series.Name, labels.Name)
+	checkFiles(series, labels)
+	l := labelled(labels)
+	l.checkNames()
 	covered, place := make([]int, len(l.keys)), make([]int, len(l.keys))
 	l.each(series, func(label int, _ []float64) { covered[label]++ })
-	p := &Parcellation{}
+	p = &Parcellation{}
 	var missing []string
 	for i, n := range covered {
 		if n == 0 {
@@ -72,7 +59,7 @@ func parcellate(series, labels *Image, skipMissing bool) (*Parcellation, error) 
 		p.Grayordinates = append(p.Grayordinates, n)
 	}
 	if len(missing) > 0 && !(skipMissing && len(p.Keys) > 0) {
-		return nil, fmt.Errorf("%s has no vertex or voxel of the parcels %s: --missing-parcels skip "+
+		array.Failf("%s has no vertex or voxel of the parcels %s: --missing-parcels skip "+
 			"leaves such parcels out", series.Name, wording.List(5, missing))
 	}
 	width := series.Axes[0].Length
@@ -93,49 +80,44 @@ func parcellate(series, labels *Image, skipMissing bool) (*Parcellation, error) 
 	return p, nil
 }
 
-// checkFiles returns an error for files that are no dense file and one with labels of it.
-func checkFiles(series, labels *Image) error {
+// checkFiles fails for files that are no dense file and one with labels of it.
+func checkFiles(series, labels *Image) {
 	for _, m := range []*Image{series, labels} {
 		if err := m.Data.Check(); err != nil || !slices.Equal(m.Data.Shape, m.Shape()) {
-			return fmt.Errorf("%s: its data was not read, or is not of the shape %d of its axes",
-				m.Name, m.Shape())
+			array.Failf("%s: its data was not read, or is not of the shape %d of its axes", m.Name, m.Shape())
 		}
 	}
 	if !slices.Contains([]Kind{Dtseries, Dscalar, Dpconn}, series.Kind) {
-		return fmt.Errorf("%s is a %s file; averaged are dtseries and dscalar files", series.Name,
-			series.Kind)
+		array.Failf("%s is a %s file; averaged are dtseries and dscalar files", series.Name, series.Kind)
 	}
-	return sameSpace(series, labels)
+	checkSameSpace(series, labels)
 }
 
-// sameSurfaces checks that axis i of m means the same surfaces as axis 1 of space.
-func (m *Image) sameSurfaces(i int, space *Image) error {
+// checkSameSurfaces checks that axis i of m means the same surfaces as axis 1 of space.
+func (m *Image) checkSameSurfaces(i int, space *Image) {
 	sizes := map[string]int{}
 	for _, s := range m.Axes[i].surfaces() {
 		sizes[s.Structure] = s.Vertices
 	}
 	for _, s := range space.Axes[1].surfaces() {
 		if size, both := sizes[s.Structure]; both && size != s.Vertices {
-			return fmt.Errorf("the surface of %.60q has %d vertices in %s and %d in %s; resample "+
-				"one of them, as by wb_command -cifti-resample", s.Structure, size, m.Name, s.Vertices, space.Name)
+			array.Failf("the surface of %.60q has %d vertices in %s and %d in %s; resample one of them, as "+
+				"by wb_command -cifti-resample", s.Structure, size, m.Name, s.Vertices, space.Name)
 		}
 	}
-	return nil
 }
 
-// sameSpace checks that the files mean the same surfaces and the same voxels.
-func sameSpace(a, b *Image) error {
-	if err := a.sameSurfaces(1, b); err != nil {
-		return err
-	}
+// checkSameSpace checks that the files mean the same surfaces and the same voxels.
+func checkSameSpace(a, b *Image) {
+	a.checkSameSurfaces(1, b)
 	for _, m := range []*Image{a, b} {
 		if !slices.ContainsFunc(m.Axes[1].Models, func(m Model) bool { return !m.Surface() }) {
-			return nil
+			return
 		}
 	}
 	v, w := a.Axes[1].Volume, b.Axes[1].Volume
 	if v.Size != w.Size {
-		return fmt.Errorf("the volume has %d voxels in %s and %d in %s; resample one of them",
+		array.Failf("the volume has %d voxels in %s and %d in %s; resample one of them",
 			v.Size, a.Name, w.Size, b.Name)
 	}
 	// A thousandth of a millimetre: far below a voxel, far above what writing a matrix with few
@@ -145,12 +127,11 @@ func sameSpace(a, b *Image) error {
 		for j := range row {
 			x, y := row[j]*math.Pow10(v.MeterExponent), w.Affine[i][j]*math.Pow10(w.MeterExponent)
 			if math.Abs(x-y) > tolerance {
-				return fmt.Errorf("row %d, column %d of the matrix from voxels to places is %g m "+
+				array.Failf("row %d, column %d of the matrix from voxels to places is %g m "+
 					"in %s and %g m in %s; resample one of them", i, j, x, a.Name, y, b.Name)
 			}
 		}
 	}
-	return nil
 }
 
 // grayordinate is a vertex of the surface of a structure or, with no structure, a voxel.
@@ -179,14 +160,13 @@ type labels struct {
 }
 
 // labelled reads the keys of the first map of a dlabel file.
-func labelled(image *Image) (*labels, error) {
+func labelled(image *Image) *labels {
 	if image.Kind != Dlabel {
-		return nil, fmt.Errorf("%s is a %s file, not a dlabel file", image.Name, image.Kind)
+		array.Failf("%s is a %s file, not a dlabel file", image.Name, image.Kind)
 	}
 	m, columns := image.Axes[0].Maps[0], image.Axes[0].Length
 	l := &labels{of: make(map[grayordinate]int, image.Axes[1].Length)}
 	counts := map[int]int{} // by key
-	var err error
 	for _, model := range image.Axes[1].Models {
 		model.grayordinates(func(g grayordinate, index int) {
 			v := image.Data.Data[index*columns]
@@ -194,11 +174,11 @@ func labelled(image *Image) (*labels, error) {
 			name, known := m.Labels[key]
 			switch {
 			case float64(key) != v || math.Abs(v) > math.MaxInt32:
-				err = fmt.Errorf("map %.60q of %s has the value %v at %s, which is not a label key", m.Name,
+				array.Failf("map %.60q of %s has the value %v at %s, which is not a label key", m.Name,
 					image.Name, v, g)
 			case known && name == unassigned, key == 0 && name == "":
 			case !known:
-				err = fmt.Errorf("map %.60q of %s has the key %d at %s, which is not in its label table",
+				array.Failf("map %.60q of %s has the key %d at %s, which is not in its label table",
 					m.Name, image.Name, key, g)
 			default:
 				l.of[g] = key
@@ -206,8 +186,8 @@ func labelled(image *Image) (*labels, error) {
 			}
 		})
 	}
-	if err == nil && len(counts) == 0 {
-		err = fmt.Errorf("map %.60q of %s has no parcels: nothing in it has a label but %q", m.Name,
+	if len(counts) == 0 {
+		array.Failf("map %.60q of %s has no parcels: nothing in it has a label but %q", m.Name,
 			image.Name, unassigned)
 	}
 	place := make(map[int]int, len(counts))
@@ -219,20 +199,19 @@ func labelled(image *Image) (*labels, error) {
 	for g, key := range l.of {
 		l.of[g] = place[key]
 	}
-	return l, err
+	return l
 }
 
-// checkNames returns an error where two labels have one name.
-func (l *labels) checkNames() error {
+// checkNames fails where two labels have one name.
+func (l *labels) checkNames() {
 	first := make(map[string]int, len(l.names))
 	for i, name := range l.names {
 		if j, twice := first[name]; twice {
-			return fmt.Errorf("the label table has two parcels %.60q, with keys %d and %d", name,
+			array.Failf("the label table has two parcels %.60q, with keys %d and %d", name,
 				l.keys[j], l.keys[i])
 		}
 		first[name] = i
 	}
-	return nil
 }
 
 // each calls f with the label and the row of everything in a dense file that has a label.
