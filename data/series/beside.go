@@ -41,20 +41,20 @@ func isConverted(file string) bool { return converted.MatchString(filepath.Base(
 
 // namesBeside returns the names of the tokens of a file written by convert, and the file with the
 // names; nothing if there is no such file.
-func namesBeside(file string) (names []string, from string, err error) {
+func namesBeside(file string) (names []string, from string) {
 	if !isConverted(file) {
-		return nil, "", nil
+		return nil, ""
 	}
 	from = filepath.Join(filepath.Dir(file), namesFile)
 	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
-		return nil, "", nil
+		return nil, ""
 	}
-	names, err = readNames(from, text.No)
+	names, err := readNames(from, text.No)
 	if err != nil {
-		err = fmt.Errorf("%s: the names of its tokens: %w: correct this file, or give it another "+
+		array.Failf("%s: the names of its tokens: %w: correct this file, or give it another "+
 			"name if it is not theirs", file, err)
 	}
-	return names, from, err
+	return names, from
 }
 
 // modulesBeside returns the file with the modules that convert wrote beside series, or "".

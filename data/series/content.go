@@ -50,26 +50,20 @@ type matrix struct {
 }
 
 // open detects the format of a file and lists its contents.
-func open(file string, o Options) (*content, error) {
+func open(file string, o Options) *content {
 	c := &content{file: file}
 	if cifti.HasExtension(file) {
-		return c, c.openCIFTI(o)
+		c.openCIFTI(o)
+	} else if c.format = array.Got(arrayfile.FormatOf(file)); c.format == arrayfile.Text {
+		c.openText(o)
+	} else {
+		c.addArrays(array.Got(arrayfile.List(file, c.format)))
 	}
-	var err error
-	switch c.format, err = arrayfile.FormatOf(file); {
-	case err != nil:
-		return nil, err
-	case c.format == arrayfile.Text:
-		return c, c.openText(o)
-	}
-	return c, c.addArrays(arrayfile.List(file, c.format))
+	return c
 }
 
 // addArrays lists the arrays of a file of HDF5, MATLAB or numpy.
-func (c *content) addArrays(entries []arrayfile.Entry, err error) error {
-	if err != nil {
-		return err
-	}
+func (c *content) addArrays(entries []arrayfile.Entry) {
 	for _, e := range entries {
 		m := matrixOf(e)
 		if !isMatrix(m.shape) || !e.Real {
@@ -82,13 +76,10 @@ func (c *content) addArrays(entries []arrayfile.Entry, err error) error {
 				m.cellsAre())
 		}
 		if c.format == arrayfile.NPY || c.format == arrayfile.NPZ {
-			if m.names, m.namesFrom, err = namesBeside(c.file); err != nil {
-				return err
-			}
+			m.names, m.namesFrom = namesBeside(c.file)
 		}
 		c.matrices = append(c.matrices, m)
 	}
-	return nil
 }
 
 func matrixOf(e arrayfile.Entry) matrix {
@@ -127,16 +118,13 @@ func (m matrix) cellSubject() int {
 // of length 1.
 func isMatrix(shape []int) bool { return len(shape) >= 2 && slices.Min(shape) > 1 }
 
-func (c *content) openText(o Options) error {
-	t, err := text.Read(c.file, text.Options{Header: o.Header})
-	if err != nil {
-		return err
-	}
+func (c *content) openText(o Options) {
+	t := array.Got(text.Read(c.file, text.Options{Header: o.Header}))
 	m := matrix{shape: t.Shape, entry: arrayfile.Entry{Shape: t.Shape, Type: "text", Real: true}, namesFrom: c.file,
 		load: func() (array.Array, error) { return t.Array, nil }, index: indexColumns(t)}
 	switch {
 	case rowsAreTokens(t) && o.Axes == nil:
-		return fmt.Errorf("%s: its first column (%q, ...) may name tokens and its first line (%q, ...) frames, or "+
+		array.Failf("%s: its first column (%q, ...) may name tokens and its first line (%q, ...) frames, or "+
 			"the other way round: give --axes tokens,frames or --axes frames,tokens",
 			c.file, t.Rows[0], t.Columns[0])
 	case t.Columns != nil && t.Rows != nil && slices.Equal(o.Axes, []Axis{TokenAxis, FrameAxis}):
@@ -170,14 +158,10 @@ func (c *content) openText(o Options) error {
 		}
 	}
 	c.matrices = []matrix{m}
-	return nil
 }
 
-func (c *content) openCIFTI(o Options) error {
-	image, err := cifti.ReadHeader(c.file)
-	if err != nil {
-		return err
-	}
+func (c *content) openCIFTI(o Options) {
+	image := array.Got(cifti.ReadHeader(c.file))
 	shape := []int{image.Axes[0].Length, image.Axes[1].Length} // as nibabel shows it
 	m := matrix{shape: shape, entry: arrayfile.Entry{Shape: shape, Type: image.Datatype, Real: true},
 		load: c.loadCIFTI, transposed: true}
@@ -201,7 +185,8 @@ func (c *content) openCIFTI(o Options) error {
 	case cifti.Dtseries:
 		c.format = DTSeries
 		if o.Parcels != "" {
-			return c.openDense(o)
+			c.openDense(o)
+			return
 		}
 		m.axes, m.dense = []Axis{FrameAxis, TokenAxis}, true
 		for _, model := range image.Axes[1].Models {
@@ -215,7 +200,6 @@ func (c *content) openCIFTI(o Options) error {
 		}
 	}
 	c.matrices = []matrix{m}
-	return nil
 }
 
 // sideOf returns a name that package partition recognises as that of a hemisphere.
@@ -239,19 +223,9 @@ func (c *content) loadCIFTI() (array.Array, error) {
 }
 
 // openDense averages a dense series within the parcels of the options.
-func (c *content) openDense(o Options) error {
-	series, err := cifti.Read(c.file)
-	if err != nil {
-		return err
-	}
-	labels, err := cifti.Read(o.Parcels)
-	if err != nil {
-		return err
-	}
-	p, err := cifti.Parcellate(series, labels, o.SkipParcels)
-	if err != nil {
-		return err
-	}
+func (c *content) openDense(o Options) {
+	series, labels := array.Got(cifti.Read(c.file)), array.Got(cifti.Read(o.Parcels))
+	p := array.Got(cifti.Parcellate(series, labels, o.SkipParcels))
 	values, note := p.Values, ""
 	if maps := labels.Axes[0].Maps; len(maps) > 1 {
 		note = fmt.Sprintf("Parcels are those of %q, the first of the %d maps of %s.", maps[0].Name, len(maps),
@@ -266,7 +240,6 @@ func (c *content) openDense(o Options) error {
 		axes: []Axis{FrameAxis, TokenAxis}, names: p.Names, namesFrom: o.Parcels,
 		sides: sidesOf(labels, p.Keys), note: note,
 		load: func() (array.Array, error) { return values, nil }, transposed: true}}
-	return nil
 }
 
 // sidesOf returns, for the labels with these keys, the hemisphere in which all vertices of a label
@@ -293,20 +266,18 @@ func sidesOf(labels *cifti.Image, keys []int) []string {
 
 // choose returns the matrices named by the options, in the order of their names in the file, or the
 // only matrix if none is named.
-func (c *content) choose(datasets []string) ([]matrix, error) {
+func (c *content) choose(datasets []string) []matrix {
 	if c.foreign != "" {
-		return nil, fmt.Errorf("%s: a CIFTI file of kind %s holds %s; a series is a ptseries.nii, or "+
-			"a dtseries.nii with --parcellation", c.file, strings.TrimPrefix(string(c.format), "cifti-"),
-			c.foreign)
+		array.Failf("%s: a CIFTI file of kind %s holds %s; a series is a ptseries.nii, or a dtseries.nii "+
+			"with --parcellation", c.file, strings.TrimPrefix(string(c.format), "cifti-"), c.foreign)
 	}
 	if c.format == arrayfile.Safetensors {
-		return nil, fmt.Errorf("%s (%s): series cannot be read from this format: write them as .npy, .npz, HDF5 "+
+		array.Failf("%s (%s): series cannot be read from this format: write them as .npy, .npz, HDF5 "+
 			"or CSV", c.file, c.format)
 	}
 	if len(datasets) > 0 && slices.Contains([]Format{arrayfile.NPY, arrayfile.Text, PTSeries, DTSeries}, c.format) {
-		return nil, fmt.Errorf("%s (%s): --dataset names %s, but this file holds one array, "+
-			"which has no name: omit --dataset", c.file, c.format,
-			strings.Join(datasets, ", "))
+		array.Failf("%s (%s): --dataset names %s, but this file holds one array, which has no name: omit "+
+			"--dataset", c.file, c.format, strings.Join(datasets, ", "))
 	}
 	if len(datasets) == 0 {
 		return c.only()
@@ -317,7 +288,7 @@ func (c *content) choose(datasets []string) ([]matrix, error) {
 		for _, m := range c.matrices {
 			ok, err := path.Match(strings.Trim(pattern, "/"), strings.Trim(m.name, "/"))
 			if err != nil {
-				return nil, fmt.Errorf("--dataset %q: %w", pattern, err)
+				array.Failf("--dataset %q: %w", pattern, err)
 			}
 			ok = ok || m.name == pattern || m.cell.Of != "" && m.cell.Of == pattern ||
 				c.format == arrayfile.MAT73 && strings.ReplaceAll(m.name, "/", ".") == pattern
@@ -336,18 +307,18 @@ func (c *content) choose(datasets []string) ([]matrix, error) {
 			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s (%s): %w", c.file, c.format, err)
+			array.Failf("%s (%s): %w", c.file, c.format, err)
 		}
-		return nil, fmt.Errorf("%s (%s): it holds no matrix of numbers named %q%s", c.file,
-			c.format, pattern, c.listed())
+		array.Failf("%s (%s): it holds no matrix of numbers named %q%s", c.file, c.format, pattern,
+			c.listed())
 	}
-	return chosen, nil
+	return chosen
 }
 
 // only returns the only matrix of the file, or those of its only cell array.
-func (c *content) only() ([]matrix, error) {
+func (c *content) only() []matrix {
 	if c.isOneCellArray() {
-		return c.matrices, nil
+		return c.matrices
 	}
 	n := len(c.matrices)
 	for _, e := range c.others {
@@ -355,15 +326,14 @@ func (c *content) only() ([]matrix, error) {
 			n++
 		}
 	}
-	switch n {
-	case 1:
-		return c.matrices, nil
-	case 0:
-		return nil, fmt.Errorf("%s (%s): it holds no matrix of numbers%s%s", c.file,
-			c.format, c.listed(), c.advice())
+	switch {
+	case n == 0:
+		array.Failf("%s (%s): it holds no matrix of numbers%s%s", c.file, c.format, c.listed(), c.advice())
+	case n > 1:
+		array.Failf("%s (%s): it holds %d matrices: choose one with --dataset%s", c.file, c.format, n,
+			c.listed())
 	}
-	return nil, fmt.Errorf("%s (%s): it holds %d matrices: choose one with --dataset%s", c.file,
-		c.format, n, c.listed())
+	return c.matrices
 }
 
 // isOneCellArray reports whether all matrices of the file are cells of one cell array.

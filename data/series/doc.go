@@ -9,4 +9,7 @@
 // number of tokens that the caller knows, or from the caller; it is never guessed from lengths.
 // Every value is finite. The table stores its numbers once, as float32, frame by frame for each
 // run, with runs in the order of the files. The origin of the data is kept with the table.
+//
+// As in the readers below package array, functions end the reading where they find a file wrong; Load,
+// ReadRun and Inspect return the error.
 package series

@@ -73,13 +73,11 @@ func (n Number) MarshalJSON() ([]byte, error) {
 
 // Inspect describes a file without keeping its numbers. If the file cannot be read as a series, the
 // description says why. Options that do not fit the file are an error.
-func Inspect(file string, o Options) (*Info, error) {
-	c, err := open(file, o)
-	if err != nil {
-		return nil, err
-	}
-	i := newInfo(file, c.format, o)
-	chosen, err := c.choose(o.Datasets)
+func Inspect(file string, o Options) (i *Info, err error) {
+	defer array.Catch(&err)
+	c := open(file, o)
+	i = newInfo(file, c.format, o)
+	chosen, err := array.Try(func() []matrix { return c.choose(o.Datasets) })
 	if err != nil {
 		if len(o.Datasets) > 0 && c.foreign == "" {
 			return nil, misfit{err}
@@ -92,20 +90,16 @@ func Inspect(file string, o Options) (*Info, error) {
 		i.HemisphereOrder = partition.OrderOf(i.Names, nil)
 	}
 	for _, m := range chosen {
-		if err := i.add(c, m, o); err != nil {
-			return nil, err
-		}
+		i.add(c, m, o)
 	}
 	if len(chosen) == 0 {
 		i.NotFinite = nil
 	}
 	if len(o.Datasets) == 0 {
-		if err := i.addOthers(c, len(chosen) == 0, o); err != nil {
-			return nil, err
-		}
+		i.addOthers(c, len(chosen) == 0, o)
 	}
-	i.SHA256, err = array.SHA256(file)
-	return i, err
+	i.SHA256 = array.Got(array.SHA256(file))
+	return i, nil
 }
 
 // newInfo describes a file by its path only.
@@ -122,11 +116,11 @@ func newInfo(file string, format Format, o Options) *Info {
 }
 
 // add adds another matrix of the file.
-func (i *Info) add(c *content, m matrix, o Options) error {
+func (i *Info) add(c *content, m matrix, o Options) {
 	axes, err := c.axesOf(m, o)
 	if err != nil {
 		if o.Axes != nil || o.Names != nil || o.TokensFrom != "" {
-			return misfit{err}
+			array.Fail(misfit{err})
 		}
 		axes = m.axes // names identify them, even if there are too many
 	}
@@ -167,10 +161,7 @@ func (i *Info) add(c *content, m matrix, o Options) error {
 	if m.note != "" && !slices.Contains(i.Notes, m.note) {
 		i.Notes = append(i.Notes, m.note)
 	}
-	a, err := i.describe(c, m, o)
-	if err != nil {
-		return err
-	}
+	a := array.Got(i.describe(c, m, o))
 	if a.Problem != "" {
 		i.Problem = a.Problem
 	}
@@ -184,12 +175,11 @@ func (i *Info) add(c *content, m matrix, o Options) error {
 		*i.NotFinite += *a.NotFinite
 	}
 	i.Arrays = append(i.Arrays, a)
-	return nil
 }
 
 // addOthers describes the arrays of a file that are not matrices, and its matrices too if matrices is set.
 // Each has the reason why it cannot be read as a series. It fails if the file cannot be read.
-func (i *Info) addOthers(c *content, matrices bool, o Options) error {
+func (i *Info) addOthers(c *content, matrices bool, o Options) {
 	var all []matrix
 	if matrices {
 		all = slices.Clone(c.matrices)
@@ -200,14 +190,13 @@ func (i *Info) addOthers(c *content, matrices bool, o Options) error {
 	for _, m := range all {
 		a, err := i.describe(c, m, o)
 		if array.IsReadError(err) {
-			return err
+			array.Fail(err)
 		}
 		if err != nil {
 			a.Problem = err.Error()
 		}
 		i.Arrays = append(i.Arrays, a)
 	}
-	return nil
 }
 
 // describe describes an array by its metadata and, if it is not too large, its numbers.

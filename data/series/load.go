@@ -15,49 +15,34 @@ import (
 // Load reads all files into one set. Differing numbers of tokens, names that differ or that only
 // some files have, and values that are not finite are errors that name file, token and value. All
 // files are opened before the first number of a binary one is read.
-func Load(files []string, o Options) (*Set, error) {
+func Load(files []string, o Options) (s *Set, err error) {
+	defer array.Catch(&err)
 	l := newLoader(o)
 	if l.o.Subjects == nil {
-		found, notes, err := subjectFinder{}.of(files)
-		if err != nil {
-			return nil, err
-		}
-		l.o.Subjects, l.set.Notes = found, notes
+		l.o.Subjects, l.set.Notes, err = subjectFinder{}.of(files)
+		array.Fail(err)
 	}
 	var planned []plan
 	for _, file := range files {
-		p, err := l.plan(file)
-		if err != nil {
-			return nil, err
+		for _, p := range l.plan(file) {
+			l.readText(&p)
+			planned = append(planned, p)
 		}
-		for i := range p {
-			if err := l.readText(&p[i]); err != nil {
-				return nil, err
-			}
-		}
-		planned = append(planned, p...)
 	}
 	if len(planned) == 0 {
 		return nil, errors.New("series: no files to read")
 	}
-	if err := l.checkNamed(planned); err != nil {
-		return nil, err
-	}
+	l.checkNamed(planned)
 	numbers := 0
 	for _, p := range planned {
 		numbers += p.layout.numbers()
 	}
-	x, err := array.Make[float32](l.budget, numbers, fmt.Sprintf("the series of %s", someOf(files)))
-	if err != nil {
-		return nil, err
-	}
-	l.set.X = x[:0]
+	what := fmt.Sprintf("the series of %s", someOf(files))
+	l.set.X = array.Got(array.Make[float32](l.budget, numbers, what))[:0]
 	same := map[[2]uint64]string{}
 	for i, p := range planned {
 		before := len(l.set.X)
-		if err := l.read(p); err != nil {
-			return nil, err
-		}
+		l.read(p)
 		sum := hash(l.set.X[before:])
 		if first, isKnown := same[sum]; isKnown {
 			l.note("%s holds the same numbers as %s: both are used, and one may be held out of training on the other.",
@@ -107,18 +92,14 @@ func hash(x []float32) [2]uint64 {
 // names, the tokens are in the order of the options. It also returns the names, if either has any, and notes for
 // the user.
 func ReadRun(file string, o Options) (run array.Array, names, notes []string, err error) {
+	defer array.Catch(&err)
 	l := newLoader(o)
-	plans, err := l.plan(file)
-	if err != nil {
-		return run, nil, nil, err
-	}
+	plans := l.plan(file)
 	p := plans[0]
 	if len(plans) != 1 || p.layout.slices != 1 {
 		return run, nil, nil, fmt.Errorf("%s: it has several runs: choose one with --dataset", file)
 	}
-	if run, err = p.m.load(); err != nil {
-		return run, nil, nil, err
-	}
+	run = array.Got(p.m.load())
 	if p.layout.tokenStep != 1 {
 		run = run.Transpose()
 	}
@@ -163,25 +144,14 @@ type plan struct {
 }
 
 // plan opens a file and checks that it matches the earlier ones.
-func (l *loader) plan(file string) ([]plan, error) {
-	c, err := open(file, l.o)
-	if err != nil {
-		return nil, err
-	}
-	chosen, err := c.choose(l.o.Datasets)
-	if err != nil {
-		return nil, err
-	}
-	var plans []plan
-	for _, m := range chosen {
+func (l *loader) plan(file string) (plans []plan) {
+	c := open(file, l.o)
+	for _, m := range c.choose(l.o.Datasets) {
 		if m.dense {
-			return nil, fmt.Errorf("%s: a dense series (dtseries.nii) needs parcels to be "+
-				"averaged in: give a dlabel.nii with --parcellation", file)
+			array.Failf("%s: a dense series (dtseries.nii) needs parcels to be averaged in: give a "+
+				"dlabel.nii with --parcellation", file)
 		}
-		axes, err := c.axesOf(m, l.o)
-		if err != nil {
-			return nil, err
-		}
+		axes := array.Got(c.axesOf(m, l.o))
 		p := plan{c: c, m: m, layout: m.layout(axes)}
 		if m.note != "" {
 			l.note("%s", m.note)
@@ -193,15 +163,13 @@ func (l *loader) plan(file string) ([]plan, error) {
 			}
 		}
 		if p.layout.tokens < 2 || p.layout.frames < 1 {
-			return nil, fmt.Errorf("%s: %d frames of %d tokens (shape %v): at least 1 frame and "+
+			array.Failf("%s: %d frames of %d tokens (shape %v): at least 1 frame and "+
 				"2 tokens are needed", p, p.layout.frames, p.layout.tokens, m.shape)
 		}
-		if err := l.match(&p); err != nil {
-			return nil, err
-		}
+		l.match(&p)
 		plans = append(plans, p)
 	}
-	return plans, nil
+	return plans
 }
 
 func (p plan) String() string {
@@ -221,30 +189,23 @@ func (l *loader) note(format string, args ...any) {
 
 // readText converts the numbers of a text file to float32 at once, so that those of many files are
 // not in memory as float64.
-func (l *loader) readText(p *plan) error {
-	if p.c.format != arrayfile.Text {
-		return nil
+func (l *loader) readText(p *plan) {
+	if p.c.format == arrayfile.Text {
+		p.values = array.Got(array.Make[float32](l.budget, p.layout.numbers(), p.String()))
+		l.fill(*p, p.values)
+		p.m.load, p.c.matrices = nil, nil
 	}
-	var err error
-	if p.values, err = array.Make[float32](l.budget, p.layout.numbers(), p.String()); err == nil {
-		err = l.fill(*p, p.values)
-	}
-	if err != nil {
-		return err
-	}
-	p.m.load, p.c.matrices = nil, nil
-	return nil
 }
 
 // read adds the runs of a matrix to the set.
-func (l *loader) read(p plan) error {
+func (l *loader) read(p plan) {
 	s, y := l.set, p.layout
 	from := len(s.X)
 	s.X = s.X[:from+y.numbers()]
 	if p.values != nil {
 		copy(s.X[from:], p.values)
-	} else if err := l.fill(p, s.X[from:]); err != nil {
-		return err
+	} else {
+		l.fill(p, s.X[from:])
 	}
 	subject := l.o.Subjects[p.c.file]
 	numbering := p.m.name // the array that numbers subjects
@@ -271,27 +232,18 @@ func (l *loader) read(p plan) error {
 		s.Frames += y.frames
 		s.Runs = append(s.Runs, r)
 	}
-	return nil
 }
 
 // fill writes the runs of a matrix, [slices, frames, tokens].
-func (l *loader) fill(p plan, into []float32) error {
-	a, err := p.m.load()
-	if err != nil {
-		return err
-	}
-	y := p.layout
+func (l *loader) fill(p plan, into []float32) {
+	a, y := array.Got(p.m.load()), p.layout
 	for slice := range y.slices {
-		if err := l.writeRun(p, a.Data[slice*y.sliceStep:],
-			into[slice*y.frames*y.tokens:]); err != nil {
-			return err
-		}
+		l.writeRun(p, a.Data[slice*y.sliceStep:], into[slice*y.frames*y.tokens:])
 	}
-	return nil
 }
 
 // writeRun writes one run, [frames, tokens], z-scored if the options say so.
-func (l *loader) writeRun(p plan, data []float64, into []float32) error {
+func (l *loader) writeRun(p plan, data []float64, into []float32) {
 	y := p.layout
 	for token := range y.tokens {
 		to := token
@@ -303,7 +255,7 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 		for f := range y.frames {
 			v := at(f)
 			if !isUsable(v) {
-				return l.missing(p, data, fmt.Sprintf("frame %d of token %s is %v", f, l.token(to), v))
+				l.failMissing(p, data, fmt.Sprintf("frame %d of token %s is %v", f, l.token(to), v))
 			}
 			sum, low, high = sum+v, min(low, v), max(high, v)
 		}
@@ -321,21 +273,21 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 		size := max(math.Abs(low), math.Abs(high))
 		switch flat := high-low <= 1e-14*size; { // up to the rounding of float64
 		case flat && l.o.ZScore && y.frames == 1:
-			return fmt.Errorf("%s has only one frame and so no z-score: leave it out, or turn z-scoring off with "+
+			array.Failf("%s has only one frame and so no z-score: leave it out, or turn z-scoring off with "+
 				"--zscore=false", p)
 		case flat && l.o.ZScore:
-			return fmt.Errorf("%s: token %s is %v at all %d frames, so it has no z-score: leave "+
+			array.Failf("%s: token %s is %v at all %d frames, so it has no z-score: leave "+
 				"it out, or turn z-scoring off with --zscore=false", p, l.token(to), low, y.frames)
 		case flat:
 			l.set.Flat = append(l.set.Flat, Flat{Run: p.String(), Token: l.token(to), Value: low})
 		case l.o.ZScore && sd <= max(1e-10*size, 1e-150): // sums of millions of frames, and squares, round it
-			return fmt.Errorf("%s: token %s goes from %v to %v, too little for a z-score: subtract the mean, or "+
+			array.Failf("%s: token %s goes from %v to %v, too little for a z-score: subtract the mean, or "+
 				"multiply numbers that small, or leave the token out", p, l.token(to), low, high)
 		case !l.o.ZScore && size < 1e-37: // normal numbers of float32 begin at 1.2e-38
-			return fmt.Errorf("%s: the largest number of token %s is %.2g, too small for 32 bits: multiply all, "+
+			array.Failf("%s: the largest number of token %s is %.2g, too small for 32 bits: multiply all, "+
 				"such as by another unit", p, l.token(to), size)
 		case !l.o.ZScore && sd < 1e-4*size:
-			return fmt.Errorf("%s: token %s is about %.4g and varies by %.2g (SD), of which 32-bit numbers "+
+			array.Failf("%s: token %s is about %.4g and varies by %.2g (SD), of which 32-bit numbers "+
 				"keep too little: subtract its mean, or scale it with --zscore", p, l.token(to), size, sd)
 		}
 		if !l.o.ZScore {
@@ -345,14 +297,13 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 			into[f*y.tokens+to] = float32((at(f) - mean) / sd)
 		}
 	}
-	return nil
 }
 
 // isUsable reports whether a value is a number in the range of float32.
 func isUsable(v float64) bool { return math.Abs(v) <= math.MaxFloat32 }
 
-// missing returns an error that counts the unusable values of a run and describes the first.
-func (l *loader) missing(p plan, data []float64, first string) error {
+// failMissing fails with the number of unusable values of a run, and the first.
+func (l *loader) failMissing(p plan, data []float64, first string) {
 	y := p.layout
 	n, frames, tokens := 0, map[int]bool{}, map[int]bool{}
 	for f := range y.frames {
@@ -362,8 +313,9 @@ func (l *loader) missing(p plan, data []float64, first string) error {
 			}
 		}
 	}
-	return fmt.Errorf("%s: missing or infinite: %s, in %d of %d frames and %d of %d tokens; %s: leave these frames "+
-		"or tokens out", p, wording.Count(n, "value"), len(frames), y.frames, len(tokens), y.tokens, first)
+	array.Failf("%s: missing or infinite: %s, in %d of %d frames and %d of %d tokens; %s: leave these "+
+		"frames or tokens out", p, wording.Count(n, "value"), len(frames), y.frames, len(tokens), y.tokens,
+		first)
 }
 
 // marks are numbers that files use for missing values, with either sign; the last two are those of

@@ -6,30 +6,26 @@ import (
 	"path/filepath"
 	"slices"
 
+	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/partition"
 	"torchpe/internal/wording"
 )
 
 // match compares a matrix's tokens with those of the set, and finds their order.
-func (l *loader) match(p *plan) error {
+func (l *loader) match(p *plan) {
 	s, names := l.set, p.m.names
 	if s.Tokens == 0 {
 		s.Tokens, l.counted = p.layout.tokens, p.c.file
 	}
 	if p.layout.tokens != s.Tokens && (names == nil || s.Names == nil) {
-		return fmt.Errorf("%s: it has %d tokens, but %s has %d", p, p.layout.tokens,
-			l.counted, s.Tokens)
+		array.Failf("%s: it has %d tokens, but %s has %d", p, p.layout.tokens, l.counted, s.Tokens)
 	}
 	if names == nil {
-		return nil
+		return
 	}
-	if err := checkUnique(names, p.m.namesFrom); err != nil {
-		return err
-	}
-	if err := p.checkSides(); err != nil {
-		return err
-	}
+	array.Fail(checkUnique(names, p.m.namesFrom))
+	p.checkSides()
 	if s.Names == nil {
 		s.Names, s.NamesFrom = names, p.m.namesFrom
 		if filepath.Base(s.NamesFrom) == namesFile {
@@ -37,15 +33,13 @@ func (l *loader) match(p *plan) error {
 		}
 	}
 	if !slices.Equal(names, s.Names) {
-		if err := l.order(p); err != nil {
-			return err
-		}
+		l.order(p)
 	}
-	return l.matchSides(p)
+	l.matchSides(p)
 }
 
 // order finds the indexes of a matrix's tokens in the set by name.
-func (l *loader) order(p *plan) error {
+func (l *loader) order(p *plan) {
 	s := l.set
 	place := make(map[string]int, s.Tokens)
 	for i, name := range s.Names {
@@ -61,16 +55,15 @@ func (l *loader) order(p *plan) error {
 			rest := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(others, n) })
 			return cmp.Or(wording.List(5, rest), "none")
 		}
-		return fmt.Errorf("%s: tokens only in it: %s; only in %s: %s: leave these out of all files", p,
+		array.Failf("%s: tokens only in it: %s; only in %s: %s: leave these out of all files", p,
 			only(p.m.names, s.Names), s.NamesFrom, only(s.Names, p.m.names))
 	}
 	l.note("Tokens of %s were put into the order of %s, by name.", p.c.file, s.NamesFrom)
-	return nil
 }
 
-// checkSides returns an error if most names that contain a hemisphere contradict the vertices of their
+// checkSides fails if most names that contain a hemisphere contradict the vertices of their
 // parcels. A few may, because an l can stand for lateral.
-func (p plan) checkSides() error {
+func (p plan) checkSides() {
 	telling, wrong, first := 0, 0, 0
 	for i, side := range p.m.sides {
 		byName, byVertices := partition.Hemispheres(p.m.names[i:i+1]),
@@ -86,19 +79,18 @@ func (p plan) checkSides() error {
 			wrong++
 		}
 	}
-	if 2*wrong <= telling {
-		return nil
+	if 2*wrong > telling {
+		array.Failf("%s: %d of the %d tokens whose names contain a hemisphere have their vertices "+
+			"in the other one, such as token %d, %q: names or structures are wrong",
+			p, wrong, telling, first, p.m.names[first])
 	}
-	return fmt.Errorf("%s: %d of the %d tokens whose names contain a hemisphere have their vertices "+
-		"in the other one, such as token %d, %q: names or structures are wrong",
-		p, wrong, telling, first, p.m.names[first])
 }
 
-// matchSides returns an error if a token lies in another hemisphere than the token of the same name in
+// matchSides fails if a token lies in another hemisphere than the token of the same name in
 // an earlier file.
-func (l *loader) matchSides(p *plan) error {
+func (l *loader) matchSides(p *plan) {
 	if p.m.sides == nil {
-		return nil
+		return
 	}
 	s := l.set
 	if s.Sides == nil {
@@ -113,19 +105,18 @@ func (l *loader) matchSides(p *plan) error {
 		case s.Sides[to] == "":
 			s.Sides[to] = side
 		case side != "" && side != s.Sides[to]:
-			return fmt.Errorf("%s: token %d, %q, has its vertices in hemisphere %s, but in %s in "+
+			array.Failf("%s: token %d, %q, has its vertices in hemisphere %s, but in %s in "+
 				"%s: these names do not mean the same parcels; rename them, or leave one of "+
 				"the files out", p, i, p.m.names[i], side, s.Sides[to], l.sided)
 		}
 	}
-	return nil
 }
 
-// checkNamed returns an error if some files name their tokens and others do not, because the latter may
+// checkNamed fails if some files name their tokens and others do not, because the latter may
 // list them in another order.
-func (l *loader) checkNamed(planned []plan) error {
+func (l *loader) checkNamed(planned []plan) {
 	if l.o.Names != nil {
-		return nil
+		return
 	}
 	var named, bare []string
 	for _, p := range planned {
@@ -135,12 +126,10 @@ func (l *loader) checkNamed(planned []plan) error {
 			bare = append(bare, p.c.file)
 		}
 	}
-	if len(named) == 0 || len(bare) == 0 {
-		return nil
+	if len(named) > 0 && len(bare) > 0 {
+		array.Failf("%s: tokens without names, while %s has them and may list them in another order: name "+
+			"the former with --names FILE, one per line, or leave one kind out", someOf(bare), someOf(named))
 	}
-	return fmt.Errorf("%s: tokens without names, while %s has them and may list them in another "+
-		"order: name the former with --names FILE, one per line, or leave one kind out",
-		someOf(bare), someOf(named))
 }
 
 // someOf lists the first few of files.
