@@ -26,13 +26,35 @@ type source struct {
 }
 
 func readSource(m *config.MaskedConfig, c Config) (source, error) {
-	switch {
-	case m.NMAR != nil:
+	if m.NMAR != nil {
 		return simulate(m, c.DataSeed)
-	case m.Surrogate != nil:
-		return makeSurrogate(m, c.DataSeed)
 	}
-	return readFiles(m, c)
+	d, err := readDataset(m, c)
+	if err != nil {
+		return source{}, err
+	}
+	s := source{subjects: d.Subjects, runs: d.Runs, held: d.Test, notes: d.Notes}
+	s.table = masked.Table{Frames: d.Frames, Tokens: d.Tokens, X: d.X, Names: d.Names, Groups: d.OfFrame}
+	if d.Modules != nil {
+		s.table.Modules, s.table.ModuleNames = d.Modules.Labels, d.Modules.Modules
+		s.modules = d.Modules.How
+	}
+	return s, nil
+}
+
+func readDataset(m *config.MaskedConfig, c Config) (*series.Dataset, error) {
+	if m.Surrogate == nil {
+		files := *m.Files
+		files.Header = c.FirstLine()
+		return files.Read(c.Facts().TokenCounts, m.ZScore)
+	}
+	o := hcp.DefaultOptions()
+	o.Subjects, o.Frames = m.Surrogate.Subjects, m.Surrogate.Frames
+	d, err := hcp.Make(o, c.DataSeed)
+	if err == nil {
+		d.Notes = []string{"No data was given: this is a surrogate, not human fMRI."}
+	}
+	return d, err
 }
 
 func simulate(c *config.MaskedConfig, seed uint64) (source, error) {
@@ -58,43 +80,6 @@ func simulate(c *config.MaskedConfig, seed uint64) (source, error) {
 		err = standardise(s.table)
 	}
 	return s, err
-}
-
-func makeSurrogate(c *config.MaskedConfig, seed uint64) (source, error) {
-	o := hcp.DefaultOptions()
-	o.Subjects, o.Frames = c.Surrogate.Subjects, c.Surrogate.Frames
-	made, err := hcp.Make(o, seed)
-	if err != nil {
-		return source{}, err
-	}
-	set := made.Set()
-	s := source{subjects: made.Subjects, runs: set.Runs}
-	s.modules = "of the surrogate, in the sizes of the Cole-Anticevic networks"
-	s.table = masked.Table{
-		Frames: set.Frames, Tokens: set.Tokens, X: set.X, Names: set.Names,
-		Modules: made.Labels, ModuleNames: made.Networks,
-	}
-	for i := range made.Subjects {
-		s.table.Groups = append(s.table.Groups, slices.Repeat([]int{i}, o.Frames)...)
-	}
-	s.notes = []string{"No data was given: this is a surrogate, not human fMRI."}
-	return s, nil
-}
-
-func readFiles(m *config.MaskedConfig, c Config) (source, error) {
-	files := *m.Files
-	files.Header = c.FirstLine()
-	d, err := files.Read(c.Facts().TokenCounts, m.ZScore)
-	if err != nil {
-		return source{}, err
-	}
-	s := source{subjects: d.Subjects, runs: d.Runs, held: d.Test, notes: d.Notes}
-	s.table = masked.Table{Frames: d.Frames, Tokens: d.Tokens, X: d.X, Names: d.Names, Groups: d.OfFrame}
-	if d.Modules != nil {
-		s.table.Modules, s.table.ModuleNames = d.Modules.Labels, d.Modules.Modules
-		s.modules = d.Modules.How
-	}
-	return s, nil
 }
 
 func (s source) split(c *config.MaskedConfig, seed uint64) (masked.Split, error) {

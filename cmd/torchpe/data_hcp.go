@@ -56,18 +56,19 @@ func seriesFolder(cmd *cobra.Command) *destination {
 	return to
 }
 
-func writeFolder(to *destination, f series.Folder, notes []string) (r result, err error) {
-	f.Dir, f.Force = to.path, to.force
-	runs, frames, tokens := len(f.Set.Runs), f.Set.Frames, f.Set.Tokens
+func writeFolder(to *destination, d *series.Dataset) (r result, err error) {
+	f := series.Folder{Dir: to.path, Force: to.force, Set: d.Set, Modules: d.Modules}
+	runs := len(d.Runs)
 	r.value = struct {
 		Out    string   `json:"out"`
 		Runs   int      `json:"runs"`
 		Frames int      `json:"frames"`
 		Tokens int      `json:"tokens"`
 		Notes  []string `json:"notes,omitempty"`
-	}{f.Dir, runs, frames, tokens, notes}
-	r.print = printf("%s: %s, %d frames of %d tokens\n", f.Dir, wording.Count(runs, "run"), frames, tokens)
-	r.notes = notes
+	}{f.Dir, runs, d.Frames, d.Tokens, d.Notes}
+	r.print = printf("%s: %s, %d frames of %d tokens\n", f.Dir, wording.Count(runs, "run"), d.Frames,
+		d.Tokens)
+	r.notes = d.Notes
 	return r, f.Write()
 }
 
@@ -91,11 +92,7 @@ of this kind in DIR are an error, because they would be read with these names.`,
 		if err != nil {
 			return result{}, err
 		}
-		folder := series.Folder{Set: d.Set}
-		if d.Modules != nil {
-			folder.Labels, folder.Modules = d.Modules.Labels, d.Modules.Modules
-		}
-		return writeFolder(to, folder, d.Notes)
+		return writeFolder(to, d)
 	})
 }
 
@@ -119,11 +116,11 @@ bytes. "torchpe train --task fmri --data DIR" reads the folder with its names an
 		}
 		o := hcp.DefaultOptions()
 		o.Subjects, o.Frames = size.Subjects, size.Frames
-		made, err := hcp.Make(o, *seed)
+		d, err := hcp.Make(o, *seed)
 		if err != nil {
 			return result{}, usageError{err}
 		}
-		return writeFolder(to, series.Folder{Set: made.Set(), Labels: made.Labels, Modules: made.Networks}, nil)
+		return writeFolder(to, d)
 	})
 }
 

@@ -29,6 +29,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"torchpe/data/partition"
 	"torchpe/data/series"
@@ -83,59 +84,50 @@ func (o Options) Validate() error {
 // Parcels is the number of parcels of the cortex.
 const Parcels = 360
 
-// Surrogate is a simulated data set.
-type Surrogate struct {
-	Options  Options
-	Names    []string  // [360], left hemisphere first, such as L_DMN_3
-	Labels   []int     // [360], indices into Networks
-	Networks []string  // [12]
-	X        []float32 // [Subjects*Frames, 360], z-scored per subject and parcel
-	Subjects []string  // [Subjects]
-}
-
-// Set returns the surrogate as a series.Set with one run per subject.
-func (s *Surrogate) Set() *series.Set {
-	o := s.Options
-	set := &series.Set{Frames: o.Subjects * o.Frames, Tokens: Parcels, X: s.X, Names: s.Names}
-	for i, subject := range s.Subjects {
-		set.Runs = append(set.Runs, series.Run{Subject: subject, First: i * o.Frames, Frames: o.Frames})
-	}
-	return set
-}
-
 // streamSurrogate separates the draws from others with the same seed.
 const streamSurrogate = 0x686370 // "hcp"
 
-// Make draws a surrogate.
-func Make(o Options, seed uint64) (*Surrogate, error) {
+// Make draws a surrogate: one run per subject, in which each parcel has mean 0 and SD 1. Parcels of the
+// left hemisphere come first; their names are such as L_DMN_3. Modules are the twelve networks.
+func Make(o Options, seed uint64) (*series.Dataset, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Surrogate{Options: o, X: make([]float32, o.Subjects*o.Frames*Parcels)}
-	for k, n := range partition.CABNP {
-		s.Networks = append(s.Networks, n.Name)
-		for i := range n.Left {
-			s.Names, s.Labels = append(s.Names, fmt.Sprintf("L_%s_%d", n.Abbreviation, i+1)),
-				append(s.Labels, k)
+	m := &partition.Matched{How: "of the surrogate, in the sizes of the Cole-Anticevic networks"}
+	for _, n := range partition.CABNP {
+		m.Modules = append(m.Modules, n.Name)
+	}
+	var names []string
+	for _, side := range "LR" {
+		for k, n := range partition.CABNP {
+			parcels := n.Left
+			if side == 'R' {
+				parcels = n.Right
+			}
+			for i := range parcels {
+				names = append(names, fmt.Sprintf("%c_%s_%d", side, n.Abbreviation, i+1))
+				m.Labels = append(m.Labels, k)
+			}
 		}
 	}
-	for k, n := range partition.CABNP {
-		for i := range n.Right {
-			s.Names, s.Labels = append(s.Names, fmt.Sprintf("R_%s_%d", n.Abbreviation, i+1)),
-				append(s.Labels, k)
-		}
+	group := newGroup(o, names, m.Labels, rand.New(rand.NewPCG(seed, streamSurrogate)))
+	frames := o.Subjects * o.Frames
+	d := &series.Dataset{Modules: m, Set: &series.Set{
+		Frames: frames, Tokens: Parcels, X: make([]float32, frames*Parcels), Names: names}}
+	for i := range o.Subjects {
+		run := series.Run{Subject: fmt.Sprintf("surrogate%03d", i+1), First: i * o.Frames, Frames: o.Frames}
+		d.Subjects, d.Runs = append(d.Subjects, run.Subject), append(d.Runs, run)
+		d.OfFrame = append(d.OfFrame, slices.Repeat([]int{i}, o.Frames)...)
+		rng := rand.New(rand.NewPCG(seed, streamSurrogate+1+uint64(i)))
+		group.draw(rng, d.X[run.First*Parcels:(run.First+run.Frames)*Parcels])
 	}
-	group := newGroup(s, rand.New(rand.NewPCG(seed, streamSurrogate)))
-	for subject := range o.Subjects {
-		s.Subjects = append(s.Subjects, fmt.Sprintf("surrogate%03d", subject+1))
-		rng := rand.New(rand.NewPCG(seed, streamSurrogate+1+uint64(subject)))
-		group.draw(s, rng, s.X[subject*o.Frames*Parcels:(subject+1)*o.Frames*Parcels])
-	}
-	return s, nil
+	return d, nil
 }
 
 // group holds the parameters that all subjects share.
 type group struct {
+	Options
+	of      []int           // [360], network of each parcel
 	mixing  [12][12]float64 // weight of each network's signal (column) in a network (row)
 	network []float64       // [360], weight of its network's mixed signal
 	global  []float64       // [360]
@@ -144,9 +136,8 @@ type group struct {
 	pairs   int
 }
 
-func newGroup(s *Surrogate, rng *rand.Rand) *group {
-	o := s.Options
-	g := &group{}
+func newGroup(o Options, names []string, of []int, rng *rand.Rand) *group {
+	g := &group{Options: o, of: of}
 	for i := range g.mixing {
 		norm := 1.0
 		for j := range g.mixing[i] {
@@ -159,18 +150,18 @@ func newGroup(s *Surrogate, rng *rand.Rand) *group {
 			g.mixing[i][j] /= math.Sqrt(norm)
 		}
 	}
-	of := map[string]int{} // pairs by name without the hemisphere
-	for i, name := range s.Names {
+	pairs := map[string]int{} // pairs by name without the hemisphere
+	for i, name := range names {
 		// Strengths vary between parcels, so that positions within a network differ.
 		strength := 0.5 + rng.Float64()
 		g.network = append(g.network, math.Sqrt(o.Network*strength))
 		g.global = append(g.global, math.Sqrt(o.Global*(0.5+rng.Float64())))
 		g.local = append(g.local, math.Sqrt(o.Local*(0.5+rng.Float64())))
 		if i < Parcels/2 {
-			of[name[1:]] = g.pairs
+			pairs[name[1:]] = g.pairs
 			g.pair = append(g.pair, g.pairs)
 			g.pairs++
-		} else if p, ok := of[name[1:]]; ok {
+		} else if p, ok := pairs[name[1:]]; ok {
 			g.pair = append(g.pair, p)
 		} else {
 			g.pair = append(g.pair, g.pairs)
@@ -181,38 +172,37 @@ func newGroup(s *Surrogate, rng *rand.Rand) *group {
 }
 
 // draw fills one subject's series, [frames, 360].
-func (g *group) draw(s *Surrogate, rng *rand.Rand, into []float32) {
-	o := s.Options
-	networks := len(s.Networks)
+func (g *group) draw(rng *rand.Rand, into []float32) {
+	const networks = len(g.mixing)
 	latent := make([][]float64, networks+1+g.pairs) // networks, global, local
 	for i := range latent {
-		latent[i] = smooth(rng, o.Frames, o.Memory)
+		latent[i] = smooth(rng, g.Frames, g.Memory)
 	}
-	differ := func(w float64) float64 { return w * (1 + o.Subject*rng.NormFloat64()) }
+	differ := func(w float64) float64 { return w * (1 + g.Subject*rng.NormFloat64()) }
 	var mixing [12][12]float64
 	for i := range mixing {
 		for j := range mixing[i] {
-			mixing[i][j] = g.mixing[i][j] + o.Subject*rng.NormFloat64()/math.Sqrt(float64(networks))
+			mixing[i][j] = g.mixing[i][j] + g.Subject*rng.NormFloat64()/math.Sqrt(float64(networks))
 		}
 	}
 	mixed := make([][]float64, networks)
 	for i := range mixed {
-		mixed[i] = make([]float64, o.Frames)
+		mixed[i] = make([]float64, g.Frames)
 		for j, w := range mixing[i] {
 			for f := range mixed[i] {
 				mixed[i][f] += w * latent[j][f]
 			}
 		}
 	}
-	x := make([]float64, o.Frames)
+	x := make([]float64, g.Frames)
 	for p := range Parcels {
 		wn, wg, wl := differ(g.network[p]), differ(g.global[p]), differ(g.local[p])
 		noise := math.Sqrt(math.Max(0.05, 1-wn*wn-wg*wg-wl*wl))
 		// The autocorrelation of a parcel's own noise decays twice as fast as that of shared signals.
-		own := smooth(rng, o.Frames, o.Memory*o.Memory)
+		own := smooth(rng, g.Frames, g.Memory*g.Memory)
 		global, local := latent[networks], latent[networks+1+g.pair[p]]
 		for f := range x {
-			x[f] = wn*mixed[s.Labels[p]][f] + wg*global[f] + wl*local[f] + noise*own[f]
+			x[f] = wn*mixed[g.of[p]][f] + wg*global[f] + wl*local[f] + noise*own[f]
 		}
 		standardise(x)
 		for f, v := range x {

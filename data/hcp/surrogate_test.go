@@ -12,7 +12,7 @@ import (
 func TestNetworkSizes(t *testing.T) {
 	s := expect.Must(Make(Options{Subjects: 2, Frames: 4}, 1))
 	counts := make([]int, 12)
-	for _, l := range s.Labels {
+	for _, l := range s.Modules.Labels {
 		counts[l]++
 	}
 	// The sizes that the Cole-Anticevic partition has on the cortex.
@@ -56,7 +56,7 @@ func TestCorrelations(t *testing.T) {
 	var within, between, pairs, n, m, k float64
 	for a := range Parcels / 2 {
 		for b := a + 1; b < Parcels/2; b += 5 {
-			if s.Labels[a] == s.Labels[b] {
+			if s.Modules.Labels[a] == s.Modules.Labels[b] {
 				within, n = within+correlation(a, b, 0), n+1
 			} else {
 				between, m = between+correlation(a, b, 0), m+1

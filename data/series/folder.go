@@ -16,6 +16,7 @@ import (
 	"torchpe/data/array"
 	"torchpe/data/array/npy"
 	"torchpe/data/array/text"
+	"torchpe/data/partition"
 	"torchpe/internal/atomicfile"
 )
 
@@ -25,8 +26,7 @@ type Folder struct {
 	Dir     string
 	Force   bool // overwrite files
 	Set     *Set
-	Labels  []int // module of each token; nil if unknown
-	Modules []string
+	Modules *partition.Matched // nil if unknown
 }
 
 // Write writes the folder. It checks the names of all files before it writes the first.
@@ -142,15 +142,15 @@ func (f Folder) writeBeside() error {
 			return nil
 		}
 	}
-	if f.Labels != nil {
+	if f.Modules != nil {
 		modules = func(w io.Writer) error {
 			rows := [][]string{{"name", "module"}}
-			for i, l := range f.Labels {
+			for i, l := range f.Modules.Labels {
 				name := fmt.Sprintf("token%d", i+1)
 				if f.Set.Names != nil {
 					name = f.Set.Names[i]
 				}
-				rows = append(rows, []string{name, f.Modules[l]})
+				rows = append(rows, []string{name, f.Modules.Modules[l]})
 			}
 			return text.WriteWords(w, rows)
 		}
