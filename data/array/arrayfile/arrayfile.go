@@ -51,11 +51,8 @@ func Split(reference string) (file, selector string, err error) {
 func Read(reference string, header text.Choice, fits func(shape []int) error) (a Array, err error) {
 	defer array.Catch(&err)
 	file, name, err := Split(reference)
-	if err != nil {
-		return Array{}, err
-	}
-	entries := array.Got(list(file, header))
-	return choose(file, name, entries, fits).read(file)
+	array.Fail(err)
+	return choose(file, name, list(file, header), fits).read(file), nil
 }
 
 // ReadAll reads all arrays of a file, which must have real numbers. header is as for Read.
@@ -69,12 +66,9 @@ func ReadAll(file string, header text.Choice) ([]array.Array, error) {
 
 // ReadReal reads all arrays of a file that have real numbers. unread says why another array is not read.
 func ReadReal(file string, header text.Choice) (all []array.Array, unread, err error) {
-	entries, err := list(file, header)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, e := range entries {
-		a, err := e.read(file)
+	defer array.Catch(&err)
+	for _, e := range list(file, header) {
+		a, err := array.Try(func() Array { return e.read(file) })
 		switch {
 		case err == nil:
 			all = append(all, a.Array)
@@ -94,7 +88,7 @@ type Entry struct {
 	Type  string // type of its values, in the terms of the format
 	Real  bool   // the values are real numbers
 	Cell  *Cell  // of MATLAB's cell arrays; nil elsewhere
-	load  func(Entry) (Array, error)
+	load  func(Entry) Array
 }
 
 // Cell is the position of an array in a cell array.
@@ -106,16 +100,16 @@ type Cell struct {
 
 // Load reads the array. If it does not have real numbers, the error has advice.
 func (e Entry) Load() (array.Array, error) {
-	a, err := e.loaded()
+	a, err := array.Try(e.loaded)
 	return a.Array, err
 }
 
-func (e Entry) loaded() (Array, error) {
-	a, err := e.load(e)
-	if err == nil && !e.Real {
-		err = fmt.Errorf("%s is %s, want real numbers", array.Printable(e.Name), array.Printable(e.Type))
+func (e Entry) loaded() Array {
+	a := e.load(e)
+	if !e.Real {
+		array.Failf("%s is %s, want real numbers", array.Printable(e.Name), array.Printable(e.Type))
 	}
-	return a, err
+	return a
 }
 
 // String names the array with its shape.
@@ -126,19 +120,15 @@ func (e Entry) String() string {
 	return fmt.Sprintf("%s %v", array.Printable(e.Name), e.Shape)
 }
 
-func (e Entry) read(file string) (Array, error) {
-	a, err := e.loaded()
-	if err == nil {
-		err = a.Check()
-	}
-	if err != nil {
-		return Array{}, fmt.Errorf("%s: %w", file, err)
-	}
+func (e Entry) read(file string) Array {
+	defer array.Within("%s", file)
+	a := e.loaded()
+	array.Fail(a.Check())
 	a.Source = file
 	if e.Name != "" {
 		a.Source += ":" + e.Name
 	}
-	return a, nil
+	return a
 }
 
 // choose finds the entry called name, or the only one that fits.
@@ -216,8 +206,8 @@ func Find(entries []Entry, name string) (e Entry, ok bool, err error) {
 		case !strings.HasPrefix(e.Name, "/") && strings.ReplaceAll(e.Name, "/", ".") == name:
 			return e, true, nil
 		case e.Type == "struct" && strings.HasPrefix(name, e.Name+"."):
-			a, err := e.load(Entry{Name: name})
-			load := func(Entry) (Array, error) { return a, nil }
+			a, err := array.Try(func() Array { return e.load(Entry{Name: name}) })
+			load := func(Entry) Array { return a }
 			return Entry{Name: name, Shape: a.Shape, Real: true, load: load}, true, err
 		}
 	}

@@ -94,17 +94,13 @@ func List(file string, format Format) (entries []Entry, err error) {
 }
 
 // list returns the arrays of a file, which may be text.
-func list(file string, header text.Choice) ([]Entry, error) {
-	format, err := FormatOf(file)
-	if err != nil {
-		return nil, err
-	}
+func list(file string, header text.Choice) []Entry {
+	format := array.Got(FormatOf(file))
 	if format != Text || !slices.Contains(textExtensions, strings.ToLower(filepath.Ext(file))) {
-		return List(file, format)
+		return array.Got(List(file, format))
 	}
-	a, err := inText(file, header)
-	load := func(Entry) (Array, error) { return a, nil }
-	return []Entry{{Shape: a.Shape, Real: true, load: load}}, err
+	a := inText(file, header)
+	return []Entry{{Shape: a.Shape, Real: true, load: func(Entry) Array { return a }}}
 }
 
 // IsText reports whether a file has none of the binary formats that this package reads.
@@ -114,25 +110,18 @@ func IsText(file string) (bool, error) {
 }
 
 // loading adapts a function that reads an array by name to Entry.load.
-func loading(read func(name string) (array.Array, error)) func(Entry) (Array, error) {
-	return func(e Entry) (Array, error) {
-		a, err := read(e.Name)
-		return Array{Array: a}, err
-	}
+func loading(read func(name string) (array.Array, error)) func(Entry) Array {
+	return func(e Entry) Array { return Array{Array: array.Got(read(e.Name))} }
 }
 
 // listSafetensors lists the tensors of a file in the order of their names.
 func listSafetensors(file string) (out []Entry) {
 	tensors, read, err := safetensors.List(file)
 	array.Fail(err)
-	load := loading(func(name string) (array.Array, error) {
-		t, err := read(name)
-		if err != nil {
-			return array.Array{}, err
-		}
-		values, err := t.Float64s()
-		return array.Array{Name: t.Name, Shape: t.Shape, Data: values}, err
-	})
+	load := func(e Entry) Array {
+		t := array.Got(read(e.Name))
+		return Array{Array: array.Array{Name: t.Name, Shape: t.Shape, Data: array.Got(t.Float64s())}}
+	}
 	for _, t := range tensors {
 		out = append(out, Entry{Name: t.Name, Shape: t.Shape, Type: string(t.DType),
 			Real: t.DType.Size() > 0, load: load})
@@ -254,9 +243,10 @@ func joinSparse(entries []Entry) (out []Entry) {
 			case "indices", "indptr":
 				continue
 			case "data":
-				e = Entry{Name: path.Clean(group), Type: Sparse, load: func(e Entry) (Array, error) {
-					return Array{}, fmt.Errorf("%s is a sparse matrix of scipy or anndata: store all of its numbers "+
+				e = Entry{Name: path.Clean(group), Type: Sparse, load: func(e Entry) Array {
+					array.Failf("%s is a sparse matrix of scipy or anndata: store all of its numbers "+
 						"(x.toarray())", array.Quote(e.Name))
+					return Array{}
 				}}
 			}
 		}
@@ -300,31 +290,30 @@ func inHDF5(file string, e hdf5.Entry, matlab bool, byPath map[string]hdf5.Entry
 			break
 		}
 		one.Real = isReal(e.DType) && (!isVariable || isNumber)
-		one.load = loading(func(string) (array.Array, error) {
-			a, err := hdf5.Read(file, e.Name)
-			if err != nil || !matlab {
-				return a, err
+		one.load = func(Entry) Array {
+			a := array.Got(hdf5.Read(file, e.Name))
+			if matlab {
+				a = turned(file, a, one)
 			}
-			return turned(file, a, one)
-		})
+			return Array{Array: a}
+		}
 	}
 	return one
 }
 
 // refused is Entry.load for a variable of a MATLAB class that is not read.
-func refused(name, class string) func(Entry) (Array, error) {
-	return func(Entry) (Array, error) {
-		return Array{}, fmt.Errorf("variable %s: %w", array.Quote(name), mat.Unreadable(class))
+func refused(name, class string) func(Entry) Array {
+	return func(Entry) Array {
+		array.Failf("variable %s: %w", array.Quote(name), mat.Unreadable(class))
+		return Array{}
 	}
 }
 
 // turned returns an array with its axes as MATLAB shows them.
-func turned(file string, a array.Array, as Entry) (array.Array, error) {
-	if err := array.NewBudget().Fits(16*int64(len(a.Data)), as.String()); err != nil {
-		return array.Array{}, fmt.Errorf("%s: %w", file, err)
-	}
-	data := array.FromColumnMajor(a.Data, as.Shape)
-	return array.Array{Name: as.Name, Shape: as.Shape, Data: data}, nil
+func turned(file string, a array.Array, as Entry) array.Array {
+	defer array.Within("%s", file)
+	array.Fail(array.NewBudget().Fits(16*int64(len(a.Data)), as.String()))
+	return array.Array{Name: as.Name, Shape: as.Shape, Data: array.FromColumnMajor(a.Data, as.Shape)}
 }
 
 // empty73 describes an empty array, whose dataset holds its shape.
@@ -342,8 +331,8 @@ func empty73(file string, e hdf5.Entry, one Entry) Entry {
 	for _, n := range shape.Data {
 		one.Shape = append(one.Shape, int(n))
 	}
-	one.load = func(Entry) (Array, error) {
-		return Array{Array: array.Array{Name: one.Name, Shape: one.Shape, Data: []float64{}}}, nil
+	one.load = func(Entry) Array {
+		return Array{Array: array.Array{Name: one.Name, Shape: one.Shape, Data: []float64{}}}
 	}
 	return one
 }
@@ -359,10 +348,10 @@ func sparse73(file string, e hdf5.Entry, one Entry, byPath map[string]hdf5.Entry
 		one.Shape = []int{rows, starts.Shape[0] - 1}
 		one.Real = !filled || isReal(data.DType)
 	}
-	one.load = loading(func(string) (array.Array, error) {
+	one.load = func(Entry) Array {
 		if !one.Real {
-			return array.Array{}, fmt.Errorf("%s is a %s matrix of %s: store all of its numbers "+
-				"(x = full(x))", one.Name, one.Type, data.DType)
+			array.Failf("%s is a %s matrix of %s: store all of its numbers (x = full(x))",
+				one.Name, one.Type, data.DType)
 		}
 		s := array.Sparse{Shape: one.Shape}
 		into := []*[]float64{&s.Starts, &s.Rows, &s.Values}
@@ -370,18 +359,12 @@ func sparse73(file string, e hdf5.Entry, one Entry, byPath map[string]hdf5.Entry
 			if i > 0 && !filled {
 				break
 			}
-			a, err := hdf5.Read(file, e.Name+part)
-			if err != nil {
-				return array.Array{}, err
-			}
-			*into[i] = a.Data
+			*into[i] = array.Got(hdf5.Read(file, e.Name+part)).Data
 		}
-		full, err := s.Full(array.NewBudget())
-		if err != nil {
-			err = fmt.Errorf("%s: variable %s: %w", file, array.Quote(one.Name), err)
-		}
-		return array.Array{Name: one.Name, Shape: one.Shape, Data: full}, err
-	})
+		defer array.Within("%s: variable %s", file, array.Quote(one.Name))
+		full := array.Got(s.Full(array.NewBudget()))
+		return Array{Array: array.Array{Name: one.Name, Shape: one.Shape, Data: full}}
+	}
 	return one
 }
 

@@ -7,42 +7,40 @@ import (
 	"strconv"
 	"strings"
 
+	"torchpe/data/array"
 	"torchpe/data/array/text"
 )
 
 // inText reads a table. Its first column holds names of the rows if its heading says so, even if
 // they are numbers. It is an error if another column has such a heading, or if rows and columns
 // have the same names in different orders.
-func inText(file string, header text.Choice) (Array, error) {
-	t, err := text.Read(file, text.Options{Header: header})
+func inText(file string, header text.Choice) Array {
+	t := array.Got(text.Read(file, text.Options{Header: header}))
 	at := slices.IndexFunc(t.Columns, text.IsID)
 	switch {
-	case err != nil || t.Rows != nil || len(t.Columns) < 2 || at < 0:
+	case t.Rows != nil || len(t.Columns) < 2 || at < 0:
 	case at > 0 && len(t.Columns) == t.Shape[0] && !isAxes(t.Columns): // tokens by tokens, one called No
 	default:
 		if i, why := notID(t.Data[at:], len(t.Columns)); why != "" {
-			return Array{}, fmt.Errorf("%s: the heading of its column %d, %q, is one of names of tokens, but "+
+			array.Failf("%s: the heading of its column %d, %q, is one of names of tokens, but "+
 				"%v in row %d %s: correct it, or use another heading if it is data (x1)", file, at+1, t.Columns[at],
 				t.Data[at+i*len(t.Columns)], i+1, why)
 		}
 		if at > 0 {
-			return Array{}, fmt.Errorf("%s: the heading of its column %d, %q, is one of names of tokens: put "+
+			array.Failf("%s: the heading of its column %d, %q, is one of names of tokens: put "+
 				"it first, or use another heading if it is data (x1)", file, at+1, t.Columns[at])
 		}
-		t, err = text.Read(file, text.Options{Header: text.Yes, RowNames: text.Yes})
-	}
-	if err != nil {
-		return Array{}, err
+		t = array.Got(text.Read(file, text.Options{Header: text.Yes, RowNames: text.Yes}))
 	}
 	if slices.Equal(slices.Sorted(slices.Values(t.Rows)), slices.Sorted(slices.Values(t.Columns))) {
 		for i, name := range t.Rows {
 			if name != t.Columns[i] {
-				return Array{}, fmt.Errorf("%s: row %d is named %q but column %d %q: the rows and columns of a "+
+				array.Failf("%s: row %d is named %q but column %d %q: the rows and columns of a "+
 					"matrix between tokens are the same tokens in the same order", file, i+1, name, i+1, t.Columns[i])
 			}
 		}
 	}
-	return Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}, nil
+	return Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}
 }
 
 // notID returns a number in the first column that is not a name, and the reason, or "" if all are
