@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/cifti"
 )
@@ -52,14 +53,15 @@ type Matched struct {
 }
 
 // Match finds the module of each token.
-func (p *Partition) Match(t Tokens) (*Matched, error) {
-	if p.surface != nil {
-		return p.bySurface(t)
+func (p *Partition) Match(t Tokens) (m *Matched, err error) {
+	defer array.Catch(&err)
+	switch {
+	case p.surface != nil:
+		return p.bySurface(t), nil
+	case p.Names != nil && t.Names != nil:
+		return p.byName(t), nil
 	}
-	if p.Names != nil && t.Names != nil {
-		return p.byName(t)
-	}
-	return p.byOrder(t)
+	return p.byOrder(t), nil
 }
 
 // Key returns the form of a name that is compared: lower case, without the suffix _ROI of Glasser's
@@ -105,14 +107,14 @@ func matchBy(key func(string) string, names, tokens []string) (from []int, missi
 	return from, missing, surplus
 }
 
-func (p *Partition) byName(t Tokens) (*Matched, error) {
+func (p *Partition) byName(t Tokens) *Matched {
 	var best struct {
 		found   int
 		missing []string
 	}
 	for _, names := range p.Names {
 		if i, j, twice := arrayfile.Twice(names); twice {
-			return nil, fmt.Errorf("%s: its tokens %d and %d are both named %q", p.File, i, j, names[i])
+			array.Failf("%s: its tokens %d and %d are both named %q", p.File, i, j, names[i])
 		}
 		from, missing, _ := MatchNames(names, t.Names)
 		if len(missing) == 0 {
@@ -121,7 +123,7 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 				labels[i] = p.Labels[at]
 			}
 			return p.matched(labels, fmt.Sprintf("by name: %s has the names of %s%s", p.File,
-				t.namesFile(), spelledOtherwise(t.Names, names))), nil
+				t.namesFile(), spelledOtherwise(t.Names, names)))
 		}
 		if best.missing == nil || len(from) > best.found {
 			best.found, best.missing = len(from), missing
@@ -132,13 +134,14 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 		keys[i] = Key(name)
 	}
 	if i, j, twice := arrayfile.Twice(keys); twice {
-		return nil, fmt.Errorf("%s: its tokens %q and %q have the name of one parcel of %s: rename them",
+		array.Failf("%s: its tokens %q and %q have the name of one parcel of %s: rename them",
 			t.namesFile(), t.Names[i], t.Names[j], p.File)
 	}
 	shown := best.missing[:min(5, len(best.missing))]
-	return nil, fmt.Errorf("%s names %d of its %d tokens otherwise than %s, such as %q, which "+
+	array.Failf("%s names %d of its %d tokens otherwise than %s, such as %q, which "+
 		"names %q: give the partition of the parcels that the data has", t.namesFile(),
 		len(best.missing), t.Count, p.File, shown, p.Names[0][:min(3, len(p.Names[0]))])
+	return nil
 }
 
 // spelledOtherwise describes a token that the data and the partition spell differently, or returns
@@ -154,7 +157,7 @@ func spelledOtherwise(data, partition []string) string {
 	return ""
 }
 
-func (p *Partition) byOrder(t Tokens) (*Matched, error) {
+func (p *Partition) byOrder(t Tokens) *Matched {
 	labels := p.Labels
 	var own []string
 	if p.Names != nil {
@@ -166,11 +169,11 @@ func (p *Partition) byOrder(t Tokens) (*Matched, error) {
 		how = "by order, with the first 360 of its 718 parcels, which are the cortex"
 	}
 	if len(labels) != t.Count {
-		return nil, fmt.Errorf("%s has %d tokens, %s labels %d: give the partition of the "+
+		array.Failf("%s has %d tokens, %s labels %d: give the partition of the "+
 			"parcels that the data has", t.File, t.Count, p.File, len(labels))
 	}
 	if counts, inOrder := arrayfile.Numbering(own); counts && !inOrder {
-		return nil, fmt.Errorf("%s numbers its tokens %s, ..., another order than 1, 2, 3, and %s has no "+
+		array.Failf("%s numbers its tokens %s, ..., another order than 1, 2, 3, and %s has no "+
 			"names of tokens: sort the lines, or give the data names", p.File,
 			strings.Join(own[:min(3, len(own))], ", "), t.File)
 	}
@@ -181,7 +184,7 @@ func (p *Partition) byOrder(t Tokens) (*Matched, error) {
 	known := order != "" && order != Unknown
 	data, says := t.hemispheres()
 	if known && data != Unknown && data != order {
-		return nil, fmt.Errorf("%s, %s lists them %s and has no names to match: give a partition "+
+		array.Failf("%s, %s lists them %s and has no names to match: give a partition "+
 			"with names, such as CAB-NP's LabelKey, or a dlabel.nii", says, p.File, order)
 	}
 	switch {
@@ -199,7 +202,7 @@ func (p *Partition) byOrder(t Tokens) (*Matched, error) {
 	if t.Names == nil {
 		m.Names = p.namesOf(t.Count)
 	}
-	return m, nil
+	return m
 }
 
 // namesOf returns the first kind of names that distinguishes the first n tokens, or nil. Numbers
@@ -218,24 +221,19 @@ func (p *Partition) namesOf(n int) []string {
 	return nil
 }
 
-func (p *Partition) bySurface(t Tokens) (*Matched, error) {
+func (p *Partition) bySurface(t Tokens) *Matched {
 	if t.Parcels == "" {
-		return nil, fmt.Errorf("%s labels vertices, but %s does not say which vertices its %d "+
+		array.Failf("%s labels vertices, but %s does not say which vertices its %d "+
 			"tokens have: give the data as ptseries.nii, or the partition as text (CAB-NP's "+
 			"LabelKey)", p.File, t.File, t.Count)
 	}
-	parcels, err := cifti.Read(t.Parcels)
-	if err != nil {
-		return nil, err
-	}
+	parcels := array.Got(cifti.Read(t.Parcels))
 	names, labels, err := cifti.ParcelLabels(parcels, p.surface)
-	if err != nil {
-		return nil, err
-	}
+	array.Fail(err)
 	if t.Names != nil { // of the parcels that the data keeps, in its order
 		from, missing, _ := MatchNames(names, t.Names)
 		if missing != nil {
-			return nil, fmt.Errorf("%s has no parcel %q, which is a token of %s", t.Parcels, missing[0], t.namesFile())
+			array.Failf("%s has no parcel %q, which is a token of %s", t.Parcels, missing[0], t.namesFile())
 		}
 		of := make([]string, t.Count)
 		for i, parcel := range from {
@@ -244,18 +242,15 @@ func (p *Partition) bySurface(t Tokens) (*Matched, error) {
 		labels = of
 	}
 	if len(labels) != t.Count {
-		return nil, fmt.Errorf("%s has %d parcels, not the %d tokens of %s", t.Parcels, len(labels),
-			t.Count, t.File)
+		array.Failf("%s has %d parcels, not the %d tokens of %s", t.Parcels, len(labels), t.Count, t.File)
 	}
 	q := Partition{File: p.File}
-	if err := q.number(labels); err != nil {
-		return nil, err
-	}
+	q.number(labels)
 	how := fmt.Sprintf("by the vertices of each parcel of %s in %s", t.Parcels, p.File)
 	if n := len(p.surface.Axes[0].Maps); n > 1 {
 		how += fmt.Sprintf(", the first of its %d maps", n)
 	}
-	return q.matched(q.Labels, how), nil
+	return q.matched(q.Labels, how)
 }
 
 // matched returns a Matched with the given labels, without modules that no token has.

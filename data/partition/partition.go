@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 
+	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/cifti"
 	"torchpe/data/array/text"
@@ -34,40 +35,34 @@ type Partition struct {
 // a name and a label, per line, a dlabel.nii whose labels are modules, or a vector of integers in
 // another format that package arrayfile reads. header says whether the first line of text holds names
 // of columns.
-func Read(reference string, header text.Choice) (*Partition, error) {
+func Read(reference string, header text.Choice) (p *Partition, err error) {
+	defer array.Catch(&err)
 	file, _, err := arrayfile.Split(reference)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if cifti.HasExtension(file) {
-		return readSurface(file)
-	}
-	isText, err := arrayfile.IsText(file)
-	if err != nil {
-		return nil, err
-	}
-	if !isText {
-		return readVector(reference)
+	case cifti.HasExtension(file):
+		return readSurface(file), nil
+	case !array.Got(arrayfile.IsText(file)):
+		return readVector(reference), nil
 	}
 	var rows [][]string
 	for row, err := range text.Words(file) {
-		if err != nil {
-			return nil, err
-		}
+		array.Fail(err)
 		rows = append(rows, row)
 	}
 	isPlain := len(rows[0]) == 2 && rows[0][1] == "NETWORK" && !slices.Contains(keyNames, rows[0][0])
 	if i := slices.Index(rows[0], "NETWORK"); i >= 0 && !isPlain && header != text.No {
-		return labelKey(file, rows, i)
+		return labelKey(file, rows, i), nil
 	}
-	return plain(file, rows, header)
+	return plain(file, rows, header), nil
 }
 
 // keyNames are the columns of names of CAB-NP's LabelKey, which has one or both.
 var keyNames = []string{"GLASSERLABELNAME", "LABEL"}
 
 // labelKey reads the rows of CAB-NP's LabelKey. network is the index of the column of networks.
-func labelKey(name string, rows [][]string, network int) (*Partition, error) {
+func labelKey(name string, rows [][]string, network int) *Partition {
 	header, rows := rows[0], rows[1:]
 	p := &Partition{File: name}
 	var nameColumns []int
@@ -78,14 +73,12 @@ func labelKey(name string, rows [][]string, network int) (*Partition, error) {
 		}
 	}
 	if len(nameColumns) == 0 {
-		return nil, fmt.Errorf(
-			"%s: it has a column NETWORK, but none of GLASSERLABELNAME and LABEL", name)
+		array.Failf("%s: it has a column NETWORK, but none of GLASSERLABELNAME and LABEL", name)
 	}
 	var labels []string
 	for i, row := range rows {
 		if len(row) <= network {
-			return nil, fmt.Errorf("%s: row %d has %d cells, but the header %d", name, i+1, len(row),
-				len(header))
+			array.Failf("%s: row %d has %d cells, but the header %d", name, i+1, len(row), len(header))
 		}
 		labels = append(labels, row[network])
 		for k, column := range nameColumns {
@@ -97,29 +90,29 @@ func labelKey(name string, rows [][]string, network int) (*Partition, error) {
 		}
 	}
 	if len(labels) == 0 {
-		return nil, fmt.Errorf("%s: it has a header and no rows", name)
+		array.Failf("%s: it has a header and no rows", name)
 	}
-	return p, p.number(labels)
+	p.number(labels)
+	return p
 }
 
 // plain reads rows of one label, or of a name and a label.
-func plain(name string, rows [][]string, header text.Choice) (*Partition, error) {
+func plain(name string, rows [][]string, header text.Choice) *Partition {
 	width := len(rows[0])
 	if width > 2 {
-		return nil, fmt.Errorf("%s: its first line has %d cells; a line holds a label, or a name "+
+		array.Failf("%s: its first line has %d cells; a line holds a label, or a name "+
 			"and a label (CAB-NP's LabelKey has a header with NETWORK)", name, width)
 	}
 	if header == text.Yes || header == text.Auto && isHeader(rows, width) {
 		if rows = rows[1:]; len(rows) == 0 {
-			return nil, fmt.Errorf("%s: it has a header and no rows", name)
+			array.Failf("%s: it has a header and no rows", name)
 		}
 	}
 	p := &Partition{File: name}
 	var names, labels []string
 	for i, row := range rows {
 		if len(row) != width {
-			return nil, fmt.Errorf("%s: line %d has %d cells, but the first %d", name, i+1,
-				len(row), width)
+			array.Failf("%s: line %d has %d cells, but the first %d", name, i+1, len(row), width)
 		}
 		labels = append(labels, row[width-1])
 		if width == 2 {
@@ -128,13 +121,11 @@ func plain(name string, rows [][]string, header text.Choice) (*Partition, error)
 	}
 	if width == 2 {
 		p.Names = [][]string{names}
-		if err := checkColumns(name, names, labels); err != nil {
-			return nil, err
-		}
+		checkColumns(name, names, labels)
 	}
-	err := p.number(labels)
+	p.number(labels)
 	p.recognise()
-	return p, err
+	return p
 }
 
 // heading matches what a column of labels is headed by.
@@ -162,16 +153,15 @@ func isHeader(rows [][]string, width int) bool {
 	return width == 2 && (rows[0][0] == "" || text.IsID(rows[0][0]))
 }
 
-// checkColumns returns an error if modules seem to come before the names of their tokens.
-func checkColumns(file string, names, labels []string) error {
+// checkColumns refuses a file in which modules seem to come before the names of their tokens.
+func checkColumns(file string, names, labels []string) {
 	repeated := func(all []string) bool {
 		return len(slices.Compact(slices.Sorted(slices.Values(all)))) < len(all)
 	}
 	if repeated(names) && !repeated(labels) {
-		return fmt.Errorf("%s: its first column repeats values (%s, ...), but its second does not (%s, ...): "+
+		array.Failf("%s: its first column repeats values (%s, ...), but its second does not (%s, ...): "+
 			"put the name of a token first, and its module second", file, names[0], labels[0])
 	}
-	return nil
 }
 
 // absent are words for a label that is missing, besides those of [text.Number].
@@ -179,13 +169,13 @@ var absent = []string{"None", "NULL", "Null", "null", "NaT", "<NA>", "#N/A", "-"
 
 // number sets Modules and Labels from labels. Modules are sorted if they are numbers, else in order of
 // appearance.
-func (p *Partition) number(labels []string) error {
+func (p *Partition) number(labels []string) {
 	p.Modules, p.Labels = nil, make([]int, len(labels))
 	place, values := map[string]int{}, map[string]float64{}
 	for i, l := range labels {
 		v, err := text.Number(l)
 		if err == nil && math.IsNaN(v) || slices.Contains(absent, l) {
-			return fmt.Errorf("%s: token %d of %d has no label (%q): give it a module, such as "+
+			array.Failf("%s: token %d of %d has no label (%q): give it a module, such as "+
 				"none, or leave it out here and in the data", p.File, i+1, len(labels), l)
 		}
 		l = arrayfile.PlainNumber(l)
@@ -201,7 +191,7 @@ func (p *Partition) number(labels []string) error {
 	if len(values) == len(p.Modules) {
 		for _, m := range p.Modules {
 			if v := values[m]; v != math.Trunc(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("%s: token %d has the label %s: labels are whole numbers or words",
+				array.Failf("%s: token %d has the label %s: labels are whole numbers or words",
 					p.File, slices.Index(labels, m)+1, m)
 			}
 		}
@@ -213,7 +203,6 @@ func (p *Partition) number(labels []string) error {
 	for i, l := range labels {
 		p.Labels[i] = place[l]
 	}
-	return nil
 }
 
 // CABNP lists the networks of the cortex in the Cole-Anticevic partition (Ji et al. 2019, NeuroImage
@@ -276,35 +265,28 @@ func (p *Partition) Counts() []int {
 }
 
 // readVector reads a vector of integers.
-func readVector(reference string) (*Partition, error) {
-	a, err := arrayfile.Read(reference, text.Auto, func(shape []int) error {
+func readVector(reference string) *Partition {
+	a := array.Got(arrayfile.Read(reference, text.Auto, func(shape []int) error {
 		if long := slices.DeleteFunc(slices.Clone(shape), func(n int) bool { return n == 1 }); len(long) != 1 {
 			return fmt.Errorf("shape %v: a partition is one vector of whole numbers", shape)
 		}
 		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	labels := make([]string, len(a.Data))
 	for i, v := range a.Data {
 		labels[i] = strconv.FormatFloat(v, 'g', -1, 64)
 	}
 	p := &Partition{File: a.Source}
-	err = p.number(labels)
+	p.number(labels)
 	p.recognise()
-	return p, err
+	return p
 }
 
 // readSurface reads a dlabel.nii.
-func readSurface(path string) (*Partition, error) {
-	image, err := cifti.Read(path)
-	if err != nil {
-		return nil, err
-	}
+func readSurface(path string) *Partition {
+	image := array.Got(cifti.Read(path))
 	if image.Kind != cifti.Dlabel {
-		return nil, fmt.Errorf("%s: a CIFTI file of kind %s; a partition is a dlabel.nii",
-			path, image.Kind)
+		array.Failf("%s: a CIFTI file of kind %s; a partition is a dlabel.nii", path, image.Kind)
 	}
-	return &Partition{File: path, surface: image}, nil
+	return &Partition{File: path, surface: image}
 }
