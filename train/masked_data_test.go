@@ -194,7 +194,8 @@ func TestConnectivityModularity(t *testing.T) {
 	} {
 		b := expect.Must(masked.Fit(masked.Table{Frames: 4, Tokens: 4, X: c.x}, []int{0, 1, 2, 3}, masked.DefaultRidge))
 		q, note, err := connectivityModularity(b, c.modules)
-		if err != nil || (q == nil) != math.IsNaN(c.want) || (note != "") != (q == nil && c.modules != nil) || q != nil && math.Abs(*q-c.want) > 1e-12 {
+		if err != nil || (q == nil) != math.IsNaN(c.want) || (note != "") != (q == nil && c.modules != nil) ||
+			q != nil && math.Abs(*q-c.want) > 1e-12 {
 			t.Errorf("%v, %v: %v, %v, want %v", c.x, c.modules, q, err, c.want)
 		}
 	}

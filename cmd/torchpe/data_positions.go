@@ -51,8 +51,8 @@ func (f *positionsFlags) run(c *call) (r result, err error) {
 	init := fmt.Sprintf("%s:%d", f.method, f.dims)
 	for flag, value := range map[string]string{"pe": "learn", config.InitFlag: init} {
 		if c.Flags().Changed(flag) {
-			return r, usageError{fmt.Errorf("--%s has no effect here, where no model is trained: give --method and --dims",
-				flag)}
+			return r, usageError{fmt.Errorf("--%s has no effect here, where no model is trained: give --method "+
+				"and --dims", flag)}
 		}
 		if err := c.Flags().Set(flag, value); err != nil {
 			return r, err

@@ -76,7 +76,8 @@ func listFiles(paths []string, pattern string, anyKind bool) ([]string, error) {
 		files = append(files, found...)
 	}
 	if pattern != "" && !hasFolder {
-		return nil, fmt.Errorf("--pattern %q chooses files of a folder, but only files are given: leave it out", pattern)
+		return nil, fmt.Errorf("--pattern %q chooses files of a folder, but only files are given: leave it out",
+			pattern)
 	}
 	return files, checkDistinct(files)
 }

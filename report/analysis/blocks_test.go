@@ -27,7 +27,8 @@ func TestBlocksWithoutTables(t *testing.T) {
 	m := modelOf("m", member, 1, 2)
 	expect.NoError(t, m.restrict(&Input{Block: 2}))
 	expect.Equal(t, "values of block 2", m.Tables[0].Values[0], 2)
-	expect.Error(t, modelOf("m", member, 1, 2).restrict(&Input{Block: 0}), "block 0 has no table: there are those of 1, 2")
+	expect.Error(t, modelOf("m", member, 1, 2).restrict(&Input{Block: 0}),
+		"block 0 has no table: there are those of 1, 2")
 	r := expect.Must(ofBlocks(modelOf("r", member, 0, 1, 2), modelOf("m", member, 1, 2)))
 	expect.Equal(t, "blocks of the reference", [2]int{r.Tables[0].Block, r.Tables[1].Block}, [2]int{1, 2})
 	expect.Error(t, expect.ErrorOf(ofBlocks(modelOf("r", member, 0, 1), modelOf("m", member, 1, 2))),

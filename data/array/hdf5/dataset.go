@@ -286,8 +286,8 @@ func (d *dataset) checkRange() {
 		}
 		for _, v := range d.data {
 			if name != "valid_max" && v < low || name != "valid_min" && v > high {
-				array.Failf("its attribute %s is %s, but it holds %v: put NaN for numbers outside if they are missing, "+
-					"or delete the attribute", name, d.attributes[name], v)
+				array.Failf("its attribute %s is %s, but it holds %v: put NaN for numbers outside if they are "+
+					"missing, or delete the attribute", name, d.attributes[name], v)
 			}
 		}
 	}

@@ -36,8 +36,8 @@ func (p *parser) choose(o Options) {
 	next := start
 	second, _ := next.next()
 	isHeader := func() bool { return start.isHeader(first, second) }
-	switch {
-	case o.Header == Yes:
+	switch o.Header {
+	case Yes:
 		is, err := array.Try(isHeader)
 		if p.header = true; !is {
 			p.findTitles(start, first)
@@ -47,7 +47,7 @@ func (p *parser) choose(o Options) {
 			start.fail(0, "this comment and the line below both may name the columns: delete the comment, or put "+
 				"quotes around the names")
 		}
-	case o.Header == Auto:
+	case Auto:
 		if p.header = !p.afni && isHeader(); !p.header {
 			p.findTitles(start, first)
 		}
