@@ -188,10 +188,10 @@ var claims = []claim{
 			"other encodings have fewer seeds", file: "nmar.csv"},
 	{quote: "[human fMRI] " + paper.BestErrors,
 		printed: "only in a figure", words: fmriErrors, verdict: inconclusive,
-		besides: "two seeds, 12 subjects, two layers, 12,000 steps; learn-0.2 was not trained", file: "fmri.csv"},
+		besides: "two seeds, 12 subjects, two layers, 12,000 steps", file: "fmri.csv"},
 	{quote: "[human fMRI] " + paper.NetworksHighest,
 		printed: "only in a figure", words: fmriModules, verdict: inconclusive,
-		besides: "two seeds, 12 subjects, two layers, 12,000 steps; learn-0.2 was not trained", file: "fmri.csv"},
+		besides: "two seeds, 12 subjects, two layers, 12,000 steps", file: "fmri.csv"},
 }
 
 // claimTable sets each claim of the paper beside what was measured here.
@@ -360,7 +360,7 @@ func fmriModules(_ models) string {
 // eachSeed writes the values of each table of positions.
 func eachSeed(by map[string][]float64) string {
 	var parts []string
-	for _, name := range []string{"learn-0.1", "learn-2", "random", "1d-fixed"} {
+	for _, name := range []string{"learn-0.1", "learn-0.2", "learn-1", "learn-2", "random", "1d-fixed"} {
 		var values []string
 		for _, v := range by[name] {
 			values = append(values, point(v))

@@ -113,7 +113,8 @@ type onceLess struct {
 
 func byLess(a, b onceLess) int { return cmp.Compare(a.less, b.less) }
 
-func unfittedTable(unfitted []entry, costs map[string]row) string {
+// unfittedTable lists the encodings that have not fitted, and those of which not all seeds were trained yet.
+func unfittedTable(unfitted, begun []entry, costs map[string]row) string {
 	var rows []string
 	for _, e := range unfitted {
 		rows = append(rows, fmt.Sprintf("| %s | %s |", leaderCells(e), costCells(e, costs)))
@@ -121,8 +122,18 @@ func unfittedTable(unfitted []entry, costs map[string]row) string {
 	if rows == nil {
 		return "None so far.\n"
 	}
-	return markdown("| encoding | positions | epochs until .99 | training | IID test | validation | step | "+
+	table := markdown("| encoding | positions | epochs until .99 | training | IID test | validation | step | "+
 		"parameters |", rows)
+	var names []string
+	for _, e := range begun {
+		names = append(names, fmt.Sprintf("`%s` (%d of %d seeds, validation %s)", e.name, len(e.rows), len(leaderSeeds),
+			point(e.rows.mean("validation"))))
+	}
+	if names == nil {
+		return table
+	}
+	slices.Sort(names)
+	return table + "\n" + wrapped("Fitted so far, with fewer seeds than are ranked: "+strings.Join(names, "; ")+".\n")
 }
 
 // taskTable lists the encodings that other tasks were trained with: errors on fMRI, with those that need no model,

@@ -39,9 +39,10 @@ type entry struct {
 }
 
 // leaders returns the encodings of which the models of all seeds have fitted and have their answers, and those of
-// which a model has not fitted: of these not all seeds need to be trained. Another learning rate than the
-// leaderboard's counts only for encodings that have not fitted at that one.
-func leaders(m models) (fitted, unfitted []entry) {
+// which a model has not fitted: of these not all seeds need to be trained; and those that have fitted with the seeds
+// that were trained so far. Another learning rate than the leaderboard's counts only for encodings that have not
+// fitted at that one.
+func leaders(m models) (fitted, unfitted, begun []entry) {
 	isUnfitted := map[string]bool{}
 	for name := range m {
 		e := entry{name, seeds{}, seeds{}}
@@ -65,10 +66,13 @@ func leaders(m models) (fitted, unfitted []entry) {
 			isUnfitted[name] = true
 		case hasAnswers && len(e.rows) == len(leaderSeeds):
 			fitted = append(fitted, e)
+		default:
+			begun = append(begun, e)
 		}
 	}
 	isNeedless := func(e entry) bool { return e.name != e.encoding() && !isUnfitted[e.encoding()] }
-	return slices.DeleteFunc(fitted, isNeedless), slices.DeleteFunc(unfitted, isNeedless)
+	return slices.DeleteFunc(fitted, isNeedless), slices.DeleteFunc(unfitted, isNeedless),
+		slices.DeleteFunc(begun, isNeedless)
 }
 
 // encoding returns the name of the entry without its learning rate, if that is not the leaderboard's.
@@ -121,7 +125,7 @@ func knowsOf(scheme string) string {
 // TestLeaderboard makes the page of the leaderboard from the rows of both CSV files.
 func TestLeaderboard(t *testing.T) {
 	m := readModels(t)
-	fitted, unfitted := leaders(m)
+	fitted, unfitted, begun := leaders(m)
 	puzzles := records("items.csv")
 	by := map[string]entry{}
 	var entries []ranking.Entry
@@ -152,7 +156,7 @@ func TestLeaderboard(t *testing.T) {
 		{"advice", advice(m, ranked, ranks)},
 		{"seeds", seedWords(m, ranked)},
 		{"ranks", rankTable(ranked, by, costs)},
-		{"unfitted", unfittedTable(unfitted, costs)},
+		{"unfitted", unfittedTable(unfitted, begun, costs)},
 		{"fresh", freshWords(ranked, by)},
 		{"confounds", confoundWords(ranked, by)},
 		{"once", onceTable(by)},
