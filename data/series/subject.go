@@ -259,10 +259,16 @@ func checkApart(files []string, all map[string]found) error {
 	return nil
 }
 
+// runWords are the words before the number of a run in the name of a file.
+const runWords = `(?:run|ses|session|scan|rest|task|visit|day|block|trial)`
+
 // numberedRun matches the name of a file that is one of several runs: a number, behind the subject or alone, or
-// HCP's direction of the scan.
-var numberedRun = regexp.MustCompile(`(?i)^(?:(.+?)[-_.])?(run|ses|session|scan|rest|task|visit|day|block|trial)` +
-	`[-_.]?[0-9]+|^(.+?)[-_.](?:lr|rl|ap|pa)$`)
+// HCP's direction of the scan. anyRun matches the number of a run anywhere in a name.
+var (
+	numberedRun = regexp.MustCompile(`(?i)^(?:(.+?)[-_.])?(` + runWords + `)[-_.]?[0-9]+|^(.+?)[-_.](?:lr|rl|ap|pa)$`)
+	anyRun      = regexp.MustCompile(`(?i)` + runWords + `[-_.]?[0-9]+`)
+	anyDigits   = regexp.MustCompile(`[0-9]+`)
+)
 
 // notesOnRows names the files that rows of the table are taken for although their folders differ.
 func (f subjectFinder) notesOnRows(files []string) (notes []string) {
@@ -304,11 +310,6 @@ func notesOnNumbers(files []string, all map[string]found) (notes []string) {
 	}
 	return notes
 }
-
-// anyRun matches the number of a run anywhere in the name of a file.
-var anyRun = regexp.MustCompile(`(?i)(?:run|ses|session|scan|rest|task|visit|day|block|trial)[-_.]?[0-9]+`)
-
-var anyDigits = regexp.MustCompile(`[0-9]+`)
 
 // checkRuns returns an error if names of files that count as whole subjects differ in the number or
 // direction of a run: runs of one subject could then be in both training and test data.
