@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -69,6 +70,27 @@ func TestFoldersOfRuns(t *testing.T) {
 	expect.Contains(t, strings.Join(notes, ""), "measured their networks by several distances (--pe-distance)")
 	got, _ = result(t, "network "+dir+"/a --distance euclidean --json")
 	expect.Equal(t, "distance", got["distance"], any("euclidean"))
+}
+
+// The tokens of a table without names are those that the file of modules names: the order of a file of coordinates
+// does not matter.
+func TestCoordinatesOfNamedModules(t *testing.T) {
+	var table, modules, ordered, reversed string
+	for i := range 8 {
+		table += fmt.Sprintf("%d.5,%d\n", i*i%7, i%3)
+		modules += fmt.Sprintf("t%d,%s\n", i, "ab"[i/4:i/4+1])
+		ordered += fmt.Sprintf("t%d,%d,%d\n", i, i, i*i)
+		reversed += fmt.Sprintf("t%d,%d,%d\n", 7-i, 7-i, (7-i)*(7-i))
+	}
+	line := "network --permutations 99 --table " + expect.File(t, "table.csv", table) + " --modules " +
+		expect.File(t, "modules.csv", "name,module\n"+modules) + " --coordinates "
+	p := func(coordinates string) float64 {
+		object, _ := result(t, line+expect.File(t, "xy.csv", "name,x,y\n"+coordinates))
+		return jsonNumber(object, "models/0/blocks/0/p_smooth")
+	}
+	expect.Equal(t, "p of reversed rows", p(reversed), p(ordered))
+	foot := expect.Must(ownFoot(line + expect.File(t, "xy.csv", "name,x,y\n"+reversed)))
+	expect.Contains(t, foot, "tokens matched by name")
 }
 
 // ownFoot returns the line below the first table.
