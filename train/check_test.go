@@ -112,6 +112,11 @@ func TestBaselinesOfResults(t *testing.T) {
 		r.Baselines["look_up"]["validation"] == 1 {
 		t.Errorf("%v, of known puzzles %v", r.Baselines, known.Baselines)
 	}
+	// A training puzzle that is renamed in each epoch cannot be looked up.
+	c.RenameSymbols = new(true)
+	var renamed runlog.Result
+	expect.Must(newLSTTask(c, s)).completeResult(&renamed)
+	expect.Equal(t, "baselines of renamed puzzles", len(renamed.Baselines), 0)
 }
 
 // The number of threads that is found is one that a machine has, and finding it changes nothing.

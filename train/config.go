@@ -87,6 +87,9 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 		bad.Add("--pe-init %s: it needs coordinates of tokens, but task %s has none; puzzles have a grid, and tasks "+
 			"nmar, fmri and masked take --positions", init, c.Task)
 	}
+	if init.Kind != "" {
+		c.PEInit = init.String() // low-rank:4 for low-rank:04
+	}
 	if err := scheme.CheckLayers(c.Layers, c.LocalLayers()); err != nil {
 		bad.Add("--pe: %v", err)
 	}

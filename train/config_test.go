@@ -29,6 +29,16 @@ func TestConfigRoundTrip(t *testing.T) {
 	expect.Equal(t, "resolving twice", again, c)
 }
 
+// Settings that mean the same are stored as the same text.
+func TestNumbersAsTyped(t *testing.T) {
+	c := expect.Must(Preset("nmar", "code"))
+	c.PE, c.PEOptions = "learn+rope", map[string]string{"rope-base": "1e4"}
+	c.Until, c.PEInit = "test_mse/.5=1e-1", "low-rank:04"
+	expect.NoError(t, c.Resolve())
+	expect.Equal(t, "resolved", []string{c.PEOptions["rope-base"], c.Until, c.PEInit},
+		[]string{"10000", "test_mse/0.50=0.1", "low-rank:4"})
+}
+
 // Configurations of all presets, and of released runs, are as docs/settings.schema.json says, and an
 // unknown key is not.
 func TestConfigSchema(t *testing.T) {

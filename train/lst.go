@@ -200,6 +200,9 @@ func (t *lstTask) addFinal(member int, to runlog.Numbers) {
 }
 
 func (t *lstTask) completeResult(r *runlog.Result) {
+	if t.config.Renames() {
+		return // a training puzzle has other symbols in each epoch: there is nothing to look up
+	}
 	r.Baselines = map[string]runlog.Numbers{"look_up": {}, "counts": {}}
 	for _, x := range []examples{t.iid, t.validation} {
 		if x.n > 0 {

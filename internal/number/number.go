@@ -36,6 +36,33 @@ func Fixed(v float64, decimals int) string {
 	return Minus(s)
 }
 
+// Parse reads a decimal number. It refuses what Go's syntax adds, because users do not mean it: 0_2 for 0.2, and
+// hexadecimal numbers.
+func Parse(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err == nil && strings.ContainsAny(text, "xX_") {
+		return 0, &strconv.NumError{Func: "Parse", Num: text, Err: strconv.ErrSyntax}
+	}
+	return v + 0, err // 0 for -0
+}
+
+// Canonical returns the same text for equal numbers, and for lists of them: 0.5 for .50, 10000,1 for 1e4,1.0. Other
+// texts stay as they are.
+func Canonical(text string) string {
+	parts := strings.Split(text, ",")
+	for i, part := range parts {
+		v, err := Parse(part)
+		switch {
+		case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
+		case v != 0 && math.Abs(v) < 1e-6 || math.Abs(v) >= huge:
+			parts[i] = strconv.FormatFloat(v, 'g', -1, 64)
+		default:
+			parts[i] = strconv.FormatFloat(v, 'f', -1, 64)
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
 // Percent writes a share from 0 to 1 as a whole percentage: "50 %", with a blank that does not break.
 func Percent(share float64) string { return Fixed(100*share, 0) + "\u00a0%" }
 

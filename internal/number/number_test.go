@@ -48,6 +48,9 @@ func TestNumbers(t *testing.T) {
 		{Step(0.6000000001, 0.2, false), "0.6"},
 		{Step(-1e-9, 1, false), "0"},
 		{Step(5e5, 5e5, true), "5×10^5"},
+		{Canonical("1e4,.50,-0"), "10000,0.5,0"},
+		{Canonical("+04,1e-7,1e300"), "4,1e-07,1e+300"},
+		{Canonical("0_2,0x10,inf,half"), "0_2,0x10,inf,half"},
 	} {
 		expect.Equal(t, "written", c.got, c.want)
 	}

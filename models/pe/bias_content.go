@@ -124,7 +124,7 @@ var _ = Register(Scheme{Name: "forgetting", Extrapolates: Always, New: newForget
 		"whether tokens of forgetting see only those before them, or also those after them "+
 			"with separate gates"),
 	option("forgetting-scale", "1", positive, "factor of the logarithms of the gates of forgetting"),
-	option("forgetting-bias", "0", number(0, 50),
+	option("forgetting-bias", "0", between(0, 50),
 		"initial bias of the gates of forgetting: above 0 they start nearer to 1"),
 	option("forgetting-window", "0", whole(0, 1<<30),
 		"tokens that a query of forgetting sees, including itself; 0 for all"))

@@ -211,7 +211,7 @@ var _ = Register(Scheme{Name: "fire", Extrapolates: Always,
 	option("fire-shared", "false", yesNo, "one network of fire for all layers"))
 
 // fireThreshold checks an initial threshold.
-var fireThreshold = number(1, 1<<40)
+var fireThreshold = between(1, 1<<40)
 
 // fireForm holds what dape changes: the slope of LeakyReLU below 0, and keys after the query at the
 // distance 0.

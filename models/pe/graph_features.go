@@ -54,7 +54,7 @@ var _ = Register(Scheme{Name: "laplacian", Needs: NeedsGraph, Extrapolates: Alwa
 	option("laplacian-scale", "none", oneOf("none", "z-score"),
 		"eigenvectors of laplacian unscaled, or each with mean 0 and standard deviation "+
 			"1 (Tab-PET)"),
-	option("laplacian-alpha", "1", number(1e-6, 1e6),
+	option("laplacian-alpha", "1", between(1e-6, 1e6),
 		"factor of the eigenvectors of laplacian (Tab-PET's alpha)"))
 
 // chosenVectors returns the eigenvectors 1..first and the last ones, and zeros if the graph has fewer.
@@ -119,7 +119,7 @@ var _ = Register(Scheme{Name: "rwse", Needs: NeedsGraph, Extrapolates: Always,
 	}},
 	option("rwse-steps", "1-20", parsed(stepsOf),
 		"numbers of steps of the walks of rwse, as in 1-20 or 2,4,8"),
-	option("rwse-dimensions", "0", number(0, 64), "dimensions d of the space for the factor k^(d/2) of rwse"))
+	option("rwse-dimensions", "0", between(0, 64), "dimensions d of the space for the factor k^(d/2) of rwse"))
 
 // stepsOf reads an ascending list of numbers and ranges of steps.
 func stepsOf(v string) (steps []int, err error) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"torchpe/internal/number"
 )
 
 // Option is one setting of a scheme, and a flag on the command line. It has a default for each
@@ -139,10 +141,10 @@ func (o Option) Choices() []string {
 // yesNo checks the value of a boolean option.
 var yesNo = oneOf("true", "false")
 
-// number returns a check that a value is a number in [low, high).
-func number(low, high float64) func(string) error {
+// between returns a check that a value is a number in [low, high).
+func between(low, high float64) func(string) error {
 	return func(v string) error {
-		x, err := strconv.ParseFloat(v, 64)
+		x, err := number.Parse(v)
 		if err != nil || math.IsNaN(x) || x < low || x >= high {
 			return fmt.Errorf("%q is not a number in [%g, %g)", v, low, high)
 		}
@@ -174,7 +176,7 @@ func listOf(values string, check func(string) error) func(string) error {
 
 // positive checks that a value is a positive, finite number.
 func positive(v string) error {
-	if x, err := strconv.ParseFloat(v, 64); err != nil || !(x > 0) || math.IsInf(x, 1) {
+	if x, err := number.Parse(v); err != nil || !(x > 0) || math.IsInf(x, 1) {
 		return fmt.Errorf("%q is not a number above 0", v)
 	}
 	return nil
@@ -186,7 +188,7 @@ var positives = listOf("numbers above 0", positive)
 // positiveUpTo returns a check that a value is a number above 0 and at most high.
 func positiveUpTo(high float64) func(string) error {
 	return func(v string) error {
-		if x, err := strconv.ParseFloat(v, 64); err != nil || !(x > 0) || x > high {
+		if x, err := number.Parse(v); err != nil || !(x > 0) || x > high {
 			return fmt.Errorf("%q is not a number above 0 and at most %g", v, high)
 		}
 		return nil

@@ -25,7 +25,7 @@ var _ = Register(Scheme{Name: "c-nope", Extrapolates: Always,
 		attention.Causal, attention.Temperature = true, c.float("c-nope-temperature")
 		return encoding{0, attention, func(*torchpe.Scope, Positions) Hooks { return Identity{} }}, nil
 	}},
-	option("c-nope-temperature", "0.01", number(1e-6, math.Inf(1)),
+	option("c-nope-temperature", "0.01", between(1e-6, math.Inf(1)),
 		"divides the attention logits of c-nope").inText("1"),
 	attentionBias, attentionInit)
 
@@ -218,7 +218,7 @@ func segmentsIn(p Positions) []int {
 // which the official code omits. A pass needs 20 (N-1) sequential evaluations of h, regardless of
 // the width of the model.
 var _ = Register(Scheme{Name: "floater", Learned: true, Extrapolates: Always, New: newFloater},
-	option("floater-dt", "0.01", number(1e-9, 1e3), "time from one place to the next in floater"),
+	option("floater-dt", "0.01", between(1e-9, 1e3), "time from one place to the next in floater"),
 	option("floater-solver", "rk4", oneOf("rk4", "euler"),
 		"how floater steps from one place to the next: five fourth-order steps as in the "+
 			"official code, or one Euler step, which is faster"))

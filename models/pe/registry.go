@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"torchpe/internal/layers"
+	"torchpe/internal/number"
 	"torchpe/torchpe"
 )
 
@@ -110,8 +111,8 @@ func findOne(name string) (Scheme, error) {
 }
 
 // Resolve returns the value of every option of the scheme: the given one, or the default of the
-// reading ("text" or "code"). It ignores given options of other schemes. A bad value is an error,
-// and so is an option that no scheme has.
+// reading ("text" or "code"). Equal numbers have the same text: 10000 for 1e4. It ignores given options
+// of other schemes. A bad value is an error, and so is an option that no scheme has.
 func (s Scheme) Resolve(fidelity string, given Options) (Options, error) {
 	if fidelity != "text" && fidelity != "code" {
 		return nil, fmt.Errorf("reading %q is unknown; it is code or text", fidelity)
@@ -129,7 +130,7 @@ func (s Scheme) Resolve(fidelity string, given Options) (Options, error) {
 		if err := o.Check(v); err != nil {
 			bad = append(bad, fmt.Sprintf("--%s: %v", o.Name, err))
 		}
-		resolved[o.Name] = v
+		resolved[o.Name] = number.Canonical(v)
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !isOption(name) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"torchpe/internal/expect"
+	"torchpe/internal/number"
 	"torchpe/models/pe"
 )
 
@@ -48,8 +49,9 @@ func TestOptions(t *testing.T) {
 			}
 			for _, value := range []string{o.Text, o.Code} {
 				expect.Equal(t, fmt.Sprintf("%s: default %s of --%s", s.Name, value, o.Name), o.Check(value), nil)
+				expect.Equal(t, s.Name+": default of --"+o.Name, number.Canonical(value), value)
 			}
-			for _, value := range []string{"", "bogus", "NaN", "-1"} {
+			for _, value := range []string{"", "bogus", "NaN", "-1", "0_2", "0x1p-2"} {
 				if o.Check(value) == nil {
 					t.Errorf("%s: --%s accepts %q", s.Name, o.Name, value)
 				}
@@ -66,14 +68,14 @@ func TestOptions(t *testing.T) {
 // reported at once.
 func TestResolve(t *testing.T) {
 	s := expect.Must(pe.Find("2d-fixed"))
-	given := pe.Options{"positions-from": "1", "rope-base": "bogus"}
+	given := pe.Options{"positions-from": "1", "sinusoid-base": "1e4", "rope-base": "bogus"}
 	options, err := s.Resolve("code", given)
 	want := pe.Options{"pe-placement": "block", "positions-from": "1",
 		"grid-order": "columns-first", "fixed-pe-dropout": "0.1", "grid-exponent": "half",
 		"grid-normalize": "false", "sinusoid-base": "10000", "sinusoid-layout": "interleaved"}
 	expect.NoError(t, err)
 	expect.Equal(t, "resolved to", options, want)
-	expect.Equal(t, "options given to Resolve", len(given), 2)
+	expect.Equal(t, "options given to Resolve", len(given), 3)
 	_, err = s.Resolve("code", pe.Options{"positions-from": "2", "grid-order": "diagonal", "fixed-pe-dropout": "1"})
 	expect.Error(t, err, "--positions-from", `"2"`, "0, 1", "--grid-order", `"diagonal"`,
 		"rows-first", "--fixed-pe-dropout", "[0, 1)")

@@ -20,7 +20,7 @@ var (
 	ropeProportion = option("rope-proportion", "1", positiveUpTo(1),
 		"share of the pairs that are rotated, with frequencies for the whole head, fastest first "+
 			"(p-RoPE); the rest stay as they are").later()
-	ropeScale = option("rope-scale", "2", number(1, 1e6),
+	ropeScale = option("rope-scale", "2", between(1, 1e6),
 		"how many times longer than in training the sequence is; the base's factor alpha in "+
 			"rope-ntk")
 	ropeTrained = option("rope-trained-tokens", "0", whole(0, 1<<30),
@@ -170,9 +170,9 @@ var _ = registerRope("rope-yarn", 2, func(c Config, width int) (turn, error) {
 	option("rope-yarn", "fixed", oneOf("fixed", "dynamic", "by-parts"),
 		"YaRN with a fixed scale, with the scale of the length (dynamic), or the earlier "+
 			"NTK-by-parts"),
-	option("yarn-beta-fast", "32", number(1e-6, 1e6),
+	option("yarn-beta-fast", "32", between(1e-6, 1e6),
 		"a rotation with at least this many turns over the trained tokens stays unchanged"),
-	option("yarn-beta-slow", "1", number(1e-6, 1e6),
+	option("yarn-beta-slow", "1", between(1e-6, 1e6),
 		"a rotation with fewer turns over the trained tokens is interpolated"),
 	option("yarn-truncate", "true", yesNo,
 		"whether the ends of the ramp of rope-yarn are rounded to whole pairs; false in gpt-oss").later(),
@@ -358,8 +358,8 @@ var _ = registerRope("xpos", 1, func(c Config, width int) (turn, error) {
 		decay := math.Pow((2*float64(pair)+gamma*dh)/((1+gamma)*dh), (p-centre)/span)
 		return angle, decay, 1 / decay
 	}, nil
-}, option("xpos-scale-base", "512", number(1, math.Inf(1)),
+}, option("xpos-scale-base", "512", between(1, math.Inf(1)),
 	"tokens over which xpos decays by zeta (S)"),
-	option("xpos-gamma", "0.4", number(0.01, 1e6),
+	option("xpos-gamma", "0.4", between(0.01, 1e6),
 		"gamma of xpos: the larger, the less the fastest rotation decays"),
 	option("xpos-causal", "true", yesNo, "xpos under a causal mask"))

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"torchpe/internal/number"
 	"torchpe/torchpe"
 )
 
@@ -319,7 +320,7 @@ func grapeRotation(text string) (grape, error) {
 	g := grape{kind: parts[0], w: 1}
 	err := oneOf("commuting", "contextual", "rank-2")(g.kind)
 	for _, part := range parts[1:] {
-		w, notNumber := strconv.ParseFloat(part, 64)
+		w, notNumber := number.Parse(part)
 		switch {
 		case g.kind == "contextual" && part == "heads":
 			g.heads = true

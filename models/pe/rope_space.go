@@ -43,7 +43,7 @@ var _ = Register(Scheme{Name: "rope-2d", Needs: NeedsPlane, MinHeadWidth: 4, Ext
 	option("rope-2d-order", "columns-first", oneOf("columns-first", "rows-first"),
 		"coordinate of the first half of a head in rope-2d (x)").later(),
 	ropeLayout,
-	option("rope-unit", "1", number(1e-9, math.Inf(1)), "divisor of the coordinates before the rotation"),
+	option("rope-unit", "1", between(1e-9, math.Inf(1)), "divisor of the coordinates before the rotation"),
 	attentionBias, attentionInit)
 
 func newRoPE2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -95,7 +95,7 @@ var _ = Register(Scheme{Name: "rope-3d", Needs: NeedsPoints, // three of them un
 	option("rope-axes", "3", orWord(whole(1, 64), "all"),
 		"number of coordinates of rope-3d, each of which rotates a block of a head, or all").later(),
 	ropeBase, ropeLayout,
-	option("rope-max-frequency", "0", number(0, 1e6),
+	option("rope-max-frequency", "0", between(0, 1e6),
 		"rope-3d with frequencies in equal steps from pi to this times pi/2, over coordinates "+
 			"from -1 to 1; 0: those of rope"),
 	attentionBias, attentionInit)
@@ -247,7 +247,7 @@ var _ = Register(Scheme{Name: "golden-gate", Needs: NeedsPoints, MinHeadWidth: 2
 	option("golden-gate-frequencies", "0.2,20", twoPositive,
 		"smallest and largest frequency of golden-gate, comma-separated, in equal ratios from pair "+
 			"to pair"),
-	option("golden-gate-zero", "0", number(0, 1), "share of the pairs of golden-gate that are not rotated"),
+	option("golden-gate-zero", "0", between(0, 1), "share of the pairs of golden-gate that are not rotated"),
 	ropeLayout, attentionBias, attentionInit)
 
 // twoPositive checks for two comma-separated positive numbers.
@@ -338,13 +338,13 @@ var _ = Register(Scheme{Name: "rope-dinov3", Needs: NeedsGrid, MinHeadWidth: 4, 
 			"--rope-2d-base"),
 	option("dinov3-normalize", "separate", oneOf("separate", "max", "min"),
 		"side of the grid by which coordinates of rope-dinov3 are divided: their own, the longer or the shorter"),
-	option("dinov3-offset", "0", number(0, 1), "offset of tokens of rope-dinov3 on the grid, in steps"),
+	option("dinov3-offset", "0", between(0, 1), "offset of tokens of rope-dinov3 on the grid, in steps"),
 	option("dinov3-layout", "half", oneOf("interleaved", "half"),
 		"which dimensions rope-dinov3 rotates together: k and k+Dh/2 (half), or 2k and 2k+1"),
-	option("dinov3-shift", "0", number(0, 1e3), "largest shift of the coordinates of rope-dinov3 in training"),
-	option("dinov3-jitter", "1", number(1, 1e3),
+	option("dinov3-shift", "0", between(0, 1e3), "largest shift of the coordinates of rope-dinov3 in training"),
+	option("dinov3-jitter", "1", between(1, 1e3),
 		"largest factor of each coordinate of rope-dinov3 in training"),
-	option("dinov3-rescale", "1", number(1, 1e3),
+	option("dinov3-rescale", "1", between(1, 1e3),
 		"largest factor of both coordinates of rope-dinov3 in training"),
 	attentionBias, attentionInit)
 

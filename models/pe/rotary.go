@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	ropeBase   = option("rope-base", "10000", number(1, math.Inf(1)), "base of the rotation frequencies")
+	ropeBase   = option("rope-base", "10000", between(1, math.Inf(1)), "base of the rotation frequencies")
 	ropeLayout = option("rope-layout", "interleaved", oneOf("interleaved", "half"),
 		"which dimensions are rotated together: 2k and 2k+1, or k and k+r/2 (half)")
 )

@@ -12,13 +12,13 @@ import (
 )
 
 var (
-	sinusoidBase = option("sinusoid-base", "10000", number(1, math.Inf(1)),
+	sinusoidBase = option("sinusoid-base", "10000", between(1, math.Inf(1)),
 		"base of the wavelengths of sinusoids")
 	sinusoidLayout = option("sinusoid-layout", "interleaved", oneOf("interleaved", "tutorial", "concat", "t2t"),
 		"columns of sinusoids: sine next to cosine of each frequency; a frequency for each "+
 			"column; "+
 			"all sines before all cosines; the same with frequencies down to 1/base")
-	fixedDropout = option("fixed-pe-dropout", "0.1", number(0, 1),
+	fixedDropout = option("fixed-pe-dropout", "0.1", between(0, 1),
 		"dropout on the sum of token and fixed PE, also at evaluation "+
 			"(as the published code has it)").inText("0")
 )
@@ -218,7 +218,7 @@ func newWaves(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 // The G groups of a token's coordinates, in order, share all weights; each gives D/G dimensions.
 // GELU is exact. The MLP starts as torch.nn.Linear does. Coordinates are not scaled.
 var _ = Register(Scheme{Name: "learn-fourier", Needs: NeedsPoints, Extrapolates: Always, New: newLearnFourier},
-	option("fourier-gamma", "2", number(1e-6, 1e6),
+	option("fourier-gamma", "2", between(1e-6, 1e6),
 		"gamma of learn-fourier: the smaller, the finer the initial waves"),
 	option("fourier-spread", "deviation", oneOf("variance", "deviation"),
 		"whether gamma^-2 is the variance or the standard deviation of the initial waves of "+
@@ -270,7 +270,7 @@ var _ = Register(Scheme{Name: "fourier-features", Needs: NeedsPoints, Extrapolat
 			"sinusoids, or the coordinates themselves"),
 	option("feature-levels", "8", whole(1, 1<<12),
 		"m, the number of waves of fourier-features: each gives a sine and a cosine"),
-	option("feature-scale", "1", number(1e-9, 1e9),
+	option("feature-scale", "1", between(1e-9, 1e9),
 		"standard deviation of the frequencies of --features gaussian"),
 	option("feature-range", "unit", oneOf("unit", "raw"),
 		"coordinates of fourier-features: each axis scaled to [0, 1), or unscaled"))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"torchpe/internal/number"
 	"torchpe/internal/wording"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -26,14 +27,18 @@ func (c Config) Placement() string { return c.PEOptions["pe-placement"] }
 // until returns when a model stops before its last step: "train=0.99", or "train=0.99 every 2 epochs" if not each
 // epoch or step has a record; empty if it never does.
 func (c Config) until() string {
-	if c.Until == "" || c.LogEvery <= 1 {
-		return c.Until
+	until := c.Until
+	if criterion, err := runlog.ParseCriterion(until); err == nil {
+		until = criterion.String() // early runs have it as it was typed
+	}
+	if until == "" || c.LogEvery <= 1 {
+		return until
 	}
 	unit := "step"
 	if c.HasPuzzles() {
 		unit = "epoch"
 	}
-	return c.Until + " every " + wording.Count(c.LogEvery, unit)
+	return until + " every " + wording.Count(c.LogEvery, unit)
 }
 
 // incidental holds the keys of the settings that change no model.
@@ -66,7 +71,10 @@ func addSettings(to map[string]string, prefix string, text []byte) error {
 		to[prefix+"members"] = string(members)
 	}
 	for key, value := range object.Without("members").Flat() {
-		to[prefix+key] = strings.Trim(value, `"`)
+		if value = strings.Trim(value, `"`); strings.HasPrefix(key, "pe_options.") {
+			value = number.Canonical(value) // early runs have it as it was typed
+		}
+		to[prefix+key] = value
 	}
 	return err
 }

@@ -120,6 +120,18 @@ func TestRecordsThatEndTraining(t *testing.T) {
 	}
 }
 
+// Early runs have numbers as they were typed.
+func TestNumbersAsTyped(t *testing.T) {
+	var all []cohort.Model
+	for i, typed := range [][2]string{{"1e4", "test_mse/.5=1e-1"}, {"10000", "test_mse/0.50=0.1"}} {
+		m := cohort.Model{Run: &cohort.Run{}, Member: cohort.Member{Seed: uint64(i)}}
+		m.Run.Config.Until = typed[1]
+		m.Run.Config.JSON = fmt.Appendf(nil, `{"pe_options": {"rope-base": %q}, "until": %q}`, typed[0], typed[1])
+		all = append(all, m)
+	}
+	expect.Equal(t, "groups", len(expect.Must(cohort.Groups(all))), 1)
+}
+
 // AdamW without decay is Adam.
 func TestOptimizer(t *testing.T) {
 	decay := .1

@@ -131,8 +131,8 @@ func (r *Row) average() {
 	}
 	r.values["n"] = table.Count(len(r.models))
 	if len(r.models) == 1 {
-		if v := r.values["fitted"]; !v.IsMissing() && v.String() != notFitted {
-			r.values["fitted"] = table.Text("at epoch " + v.String())
+		if at := r.values["fitted"]; !at.IsMissing() && at.String() != notFitted {
+			r.values["fitted"] = table.Text("at " + strings.Replace("epoch "+at.String(), "epoch step", "step", 1))
 		}
 		return
 	}

@@ -157,6 +157,15 @@ func TestAverageOfFits(t *testing.T) {
 		"n 3, decay 0.5, done, fitted 1 of 2 models"})
 }
 
+// A task whose length is a number of steps fits at a step.
+func TestFittedAtAStep(t *testing.T) {
+	dir := t.TempDir()
+	synthetic.Write(t, dir, synthetic.Run{Name: "a", Task: "nmar", PE: "rope", Seeds: []int{1},
+		Edit: func(m *synthetic.Member) { m.Result.Fit = &runlog.Fit{Reached: true, Epoch: 1, Step: 40} }})
+	expect.Equal(t, "listed", read(dir).Rows[0].Value("fitted").String(), "step 40")
+	expect.Equal(t, "averaged", read(dir).Average().Rows[0].Value("fitted").String(), "at step 40")
+}
+
 // Models that are not finished, or diverged, are averaged only where they came equally far. A note says which
 // mean lacks models without the number.
 func TestAverageOfUnlike(t *testing.T) {

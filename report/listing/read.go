@@ -177,7 +177,7 @@ func readRun(p rootedPlace) ([]Row, error) {
 		if m.DivergedAtStep > 0 {
 			v["diverged_at"] = table.Count(m.DivergedAtStep)
 		}
-		addFit(v, m.Fit)
+		rows[i].addFit(m.Fit)
 		rows[i].model.Result = m
 		if run.Origin != "" {
 			v[cohort.WeightsKey] = table.Text(rows[i].model.Weights())
@@ -190,14 +190,17 @@ func readRun(p rootedPlace) ([]Row, error) {
 // notFitted is the value for a model that has not reached its criterion.
 const notFitted = "no"
 
-// addFit adds when a model reached its criterion, or that it has not.
-func addFit(v map[string]table.Cell, f *runlog.Fit) {
+// addFit adds when a model reached its criterion, or that it has not: "32", an epoch, or "step 5568" for a task
+// whose length is a number of steps.
+func (r Row) addFit(f *runlog.Fit) {
 	switch {
 	case f == nil:
-	case f.Reached:
-		v["fitted"] = table.Text(strconv.Itoa(f.Epoch))
+	case !f.Reached:
+		r.values["fitted"] = table.Text(notFitted)
+	case r.model.Run.Config.Facts().InEpochs:
+		r.values["fitted"] = table.Text(strconv.Itoa(f.Epoch))
 	default:
-		v["fitted"] = table.Text(notFitted)
+		r.values["fitted"] = table.Text(fmt.Sprintf("step %d", f.Step))
 	}
 }
 
@@ -231,6 +234,7 @@ func addUnfinished(dir string, rows []Row) error {
 		}
 		maps.Copy(rows[rec.Member].values, recordValues(rec))
 		rows[rec.Member].model.Result.Fit = rec.Fit
+		rows[rec.Member].addFit(rec.Fit)
 		rows[rec.Member].addMeasures(rec.Measures)
 	}
 	return nil
@@ -239,7 +243,6 @@ func addUnfinished(dir string, rows []Row) error {
 // recordValues returns the values of a record.
 func recordValues(rec runlog.Record) map[string]table.Cell {
 	v := map[string]table.Cell{"steps": table.Count(rec.Step), "epochs": table.Count(rec.Epoch)}
-	addFit(v, rec.Fit)
 	if rec.WallSeconds > 0 {
 		v["seconds"] = table.Number(rec.WallSeconds)
 	}

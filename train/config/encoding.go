@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"torchpe/internal/layers"
+	"torchpe/internal/number"
 	"torchpe/train/runlog"
 )
 
@@ -276,7 +277,7 @@ func SplitLabel(label string) (pe string, sigma float64, ok bool) {
 		return label, 0, false
 	}
 	text := label[i+1:]
-	sigma, err := strconv.ParseFloat(text, 64)
+	sigma, err := number.Parse(text)
 	lostPoint := len(text) > 1 && text[0] == '0' && strings.Trim(text, "0123456789") == ""
 	if err != nil || lostPoint {
 		return label, 0, false

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"torchpe/internal/number"
 	"torchpe/internal/paper"
 )
 
@@ -139,7 +140,7 @@ func (s Setting) parseInt(text string) (int, error) {
 }
 
 func (s Setting) parseFloat(text string) (float64, error) {
-	v, err := strconv.ParseFloat(text, 64)
+	v, err := number.Parse(text)
 	return v, s.explain(err, text, "a number")
 }
 
@@ -184,8 +185,8 @@ func Expand(part string) ([]string, error) {
 	case 3:
 		return Range(ends[0], ends[1], ends[2])
 	case 2:
-		_, from := number(ends[0])
-		_, to := number(ends[1])
+		_, from := exact(ends[0])
+		_, to := exact(ends[1])
 		if from == nil && to == nil {
 			return nil, fmt.Errorf("%q has no step: a range is from:to:step, such as 0.1:2:0.1", part)
 		}
@@ -197,7 +198,7 @@ func Expand(part string) ([]string, error) {
 func Range(from, to, step string) ([]string, error) {
 	var numbers [3]*big.Rat
 	for i, text := range []string{from, to, step} {
-		x, err := number(text)
+		x, err := exact(text)
 		if err != nil {
 			return nil, fmt.Errorf("range: %s: %w", []string{"from", "to", "step"}[i], err)
 		}
@@ -226,11 +227,10 @@ func Range(from, to, step string) ([]string, error) {
 	return out, nil
 }
 
-// number reads a decimal number between 1e-18 and 1e18 exactly.
-func number(text string) (*big.Rat, error) {
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f != f || f > 1e18 || f < -1e18 || f != 0 && f < 1e-18 && f > -1e-18 ||
-		strings.ContainsAny(text, "xXpP_") {
+// exact reads a decimal number between 1e-18 and 1e18 exactly.
+func exact(text string) (*big.Rat, error) {
+	f, err := number.Parse(text)
+	if err != nil || f != f || f > 1e18 || f < -1e18 || f != 0 && f < 1e-18 && f > -1e-18 {
 		return nil, fmt.Errorf("%q is not a number between 1e-18 and 1e18", text)
 	}
 	x, ok := new(big.Rat).SetString(text)

@@ -67,6 +67,12 @@ var trainingSettings = []Setting{
 		Key: "until", Flag: "until", Factor: true, Resets: "log_every",
 		Help: "stop a member at the first record that reaches NUMBER=BOUND, such as train=0.99 or " +
 			"loss=0.01; --epochs or --steps is then the upper limit",
+		Complete: func(c *Config) error {
+			if criterion, err := runlog.ParseCriterion(c.Until); err == nil {
+				c.Until = criterion.String() // test_mse/0.50=0.1 for test_mse/.5=1e-1
+			}
+			return nil // Check says what is wrong
+		},
 		Check: func(c *Config) error {
 			if c.Until == "" {
 				return nil

@@ -172,7 +172,7 @@ func Share(v float64) string { return fmt.Sprintf("%.2f", v) }
 // test_mse/0.5, or a name of torchpe 0.1.0.
 func ParseMeasure(name string) (key string, err error) {
 	if share, ok := strings.CutPrefix(name, "test_mse/"); ok {
-		v, err := strconv.ParseFloat(share, 64)
+		v, err := number.Parse(share)
 		if rounded, _ := strconv.ParseFloat(Share(v), 64); err == nil && v == rounded {
 			return "test_mse/" + Share(v), nil
 		}
@@ -293,7 +293,7 @@ const SequenceCriterion = "iid=0.99"
 // ParseCriterion reads NUMBER=BOUND, such as train=0.99 or test_mse/0.50=0.3.
 func ParseCriterion(text string) (Criterion, error) {
 	name, bound, ok := strings.Cut(text, "=")
-	v, err := strconv.ParseFloat(bound, 64)
+	v, err := number.Parse(bound)
 	if !ok || err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 		return Criterion{}, fmt.Errorf("%q is not NUMBER=BOUND, such as %s", text, DefaultCriterion)
 	}

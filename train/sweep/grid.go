@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"torchpe/internal/number"
 	"torchpe/internal/wording"
 	"torchpe/train/config"
 )
@@ -183,7 +184,7 @@ func distinct(axes []Axis) error {
 	for i, shown := range axes[0].Values {
 		key := ""
 		for j, a := range axes {
-			key += canonical(a.Values[i]) + "\n"
+			key += number.Canonical(a.Values[i]) + "\n"
 			if j > 0 {
 				shown += " with " + a.Flag + " " + a.Values[i]
 			}
@@ -198,18 +199,6 @@ func distinct(axes []Axis) error {
 
 // seedFlags are the flags of axes that give the seeds of a part; seed may occur in the grid of a file.
 var seedFlags = []string{"seeds", "members", "seed"}
-
-// canonical returns the same text for equal values: 0.5 for .50.
-func canonical(value string) string {
-	x, err := strconv.ParseFloat(value, 64)
-	switch {
-	case err != nil:
-		return value
-	case x == 0:
-		return "0" // also for -0
-	}
-	return strconv.FormatFloat(x, 'g', -1, 64)
-}
 
 // Set returns the sweep with other values of flags in every part, as when a command line overrides
 // a preset. Values of seed, seeds and members replace a part's seeds.
