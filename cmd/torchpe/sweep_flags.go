@@ -26,6 +26,7 @@ type axisFlag struct {
 	train *pflag.Flag
 	how   config.Sweep
 	given []string
+	one   bool // the command takes one value only
 }
 
 // sweepOf returns how a flag of train takes several values in a sweep.
@@ -54,8 +55,11 @@ func (a *axisFlag) Set(text string) error {
 
 func (a *axisFlag) Type() string {
 	kind := a.train.Value.Type()
-	if a.isWhole() || a.how == config.Repeated {
+	switch {
+	case a.isWhole() || a.how == config.Repeated:
 		return kind
+	case a.one:
+		return strings.TrimSuffix(kind, "Slice")
 	}
 	return strings.TrimSuffix(kind, "Slice") + ",..."
 }
