@@ -266,7 +266,7 @@ func MakePathsAbsolute(c *Config) error {
 			absolute, err := filepath.Abs(*path)
 			if err == nil {
 				*path = absolute
-				err = checkReadable(absolute)
+				err = CheckReadable(absolute)
 			}
 			if err != nil {
 				faults = append(faults, fmt.Errorf("--%s: %w", s.Flag, err))
@@ -309,8 +309,8 @@ func refuseStdin(c *Config, s Setting, bad *Problems) {
 	}
 }
 
-// checkReadable returns an error for a missing file; FILE:NAME is an array in a file.
-func checkReadable(path string) error {
+// CheckReadable returns an error for a missing file; FILE:NAME is an array in a file.
+func CheckReadable(path string) error {
 	_, err := os.Stat(path)
 	for i, c := range path {
 		if c != ':' || !errors.Is(err, fs.ErrNotExist) {
