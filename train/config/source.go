@@ -281,6 +281,14 @@ func NamesFiles(c *Config) bool {
 	return slices.ContainsFunc(Settings(), func(s Setting) bool { return len(s.paths(c)) > 0 })
 }
 
+// HasRelative reports whether a path is one of a configuration's files, and relative.
+func HasRelative(c *Config, path string) bool {
+	isIt := func(of *string) bool { return filepath.Clean(*of) == filepath.Clean(path) }
+	return !filepath.IsAbs(path) && slices.ContainsFunc(Settings(), func(s Setting) bool {
+		return slices.ContainsFunc(s.paths(c), isIt)
+	})
+}
+
 // paths returns the non-empty paths of a setting with a flag in a configuration.
 func (s Setting) paths(c *Config) (all []*string) {
 	if !s.Path || s.Flag == "" || !s.hasPlace(c) {
