@@ -67,11 +67,11 @@ func TestUnusedFlags(t *testing.T) {
 			t.Errorf("--%s on %s: %q, want %q", c.flag, c.pe, got, c.want)
 		}
 	}
-	for _, c := range []struct{ pe, init, want string }{{"learn", "", ""}, {"rope", "", "no effect on rope"},
+	for _, c := range []struct{ pe, init, want string }{{"learn", "", ""}, {"rope", "", "on rope"},
 		{"learn", "zeros", "with --pe-init zeros"}, {"rope+learn", "zeros", ""}} {
 		given := tiny(t, c.pe)
 		given.PEInit = c.init
-		if got := given.UnusedSigma(); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+		if got := given.Unused("sigma"); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
 			t.Errorf("sigma on %s from %q: %q, want %q", c.pe, c.init, got, c.want)
 		}
 		expect.NoError(t, given.Resolve())

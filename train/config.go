@@ -182,7 +182,7 @@ func SplitLabel(label string) (name string, sigma *float64) {
 	return label, nil
 }
 
-// Unused describes the case in which a flag has no effect on the encoding of a configuration, such
+// Unused describes the case in which a flag has no effect on the encoding of a configuration and its start, such
 // as "on rope, which has no trained parameters". It returns "" if the flag has an effect.
 func (c Config) Unused(flag string) string {
 	name, _ := SplitLabel(c.PE)
@@ -194,6 +194,10 @@ func (c Config) Unused(flag string) string {
 	switch {
 	case flag == "sigma" && !scheme.Learned:
 		return "on " + name
+	case flag == "sigma" && !scheme.IsStack(): // a mistake in --pe-init is reported elsewhere
+		if init, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity); err == nil && !init.UsesSigma() {
+			return "with --pe-init " + init.String()
+		}
 	case s.Inherits != "": // of the encoding's parameters
 		if scheme.About().Parameters == "none" {
 			return "on " + name + ", which has no trained parameters"
@@ -204,20 +208,6 @@ func (c Config) Unused(flag string) string {
 		if !scheme.Learned {
 			return "on " + name + ", which has no learned table that starts with sigma"
 		}
-	}
-	return ""
-}
-
-// UnusedSigma returns a note if sigma has no effect on a resolved configuration, else "".
-func (c Config) UnusedSigma() string {
-	e, err := c.encoding()
-	switch {
-	case err != nil:
-		return ""
-	case !e.Learned:
-		return "--sigma has no effect on " + c.PE
-	case !e.start.UsesSigma() && !e.IsStack():
-		return fmt.Sprintf("--sigma has no effect with --pe-init %s", e.start)
 	}
 	return ""
 }

@@ -14,6 +14,7 @@ import (
 	"torchpe/models"
 	"torchpe/models/export"
 	"torchpe/torchpe"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -57,7 +58,7 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 	defer done()
 	m, characters, err := emptyModel(c, checkpoint.Metadata[runlog.DataKey])
 	if err != nil {
-		return x, fmt.Errorf("%s: %w", dir, err)
+		return x, fmt.Errorf("%s: %w", dir, explainMissing(err, dir))
 	}
 	defer m.Close()
 	var diverged int
@@ -109,6 +110,19 @@ func readRun(dir string) (Config, *runlog.Checkpoint, error) {
 	}
 	c.replaceGoneForm()
 	return c, checkpoint, err
+}
+
+// explainMissing adds to the error of a missing file that the run in dir has its relative path, if it has.
+func explainMissing(err error, dir string) error {
+	path := filepath.Join(dir, "config.json")
+	c, unread := config.Read(path)
+	var missing *fs.PathError
+	if unread != nil || !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &missing) ||
+		!config.HasRelative(&c, missing.Path) {
+		return err
+	}
+	return fmt.Errorf("%w: %s has this path, relative to the folder in which the run was trained: run the "+
+		"command there", err, path)
 }
 
 // stoppedAfter returns the step after which a member stopped because it reached Until, or math.MaxInt.

@@ -93,6 +93,26 @@ func TestExportOfChangedData(t *testing.T) {
 	expect.Error(t, expect.ErrorOf(Export(dir, 0, twin)), "its data have changed since training")
 }
 
+// Of a run whose data have a relative path, another folder is said to be the wrong one; not of a path given anew.
+func TestRelativePathsFromElsewhere(t *testing.T) {
+	c, folder := tinyFiles(t, map[string]string{"x.csv": tableText(60, 1)})
+	t.Chdir(folder)
+	c.Masked.Files.Data = []string{"x.csv"}
+	dir := filepath.Join(t.TempDir(), "run")
+	stopAfter(t, c, dir, 2)
+	t.Chdir(t.TempDir())
+	want := "x.csv: no such file or directory: " + filepath.Join(dir, "config.json") +
+		" has this path, relative to the folder in which the run was trained: run the command there"
+	twin := filepath.Join(t.TempDir(), "twin")
+	expect.Error(t, expect.ErrorOf(Export(dir, 0, twin)), want)
+	resumed := func(c Config) error { return expect.ErrorOf(Run(t.Context(), c, dir, Options{Resume: true})) }
+	expect.Error(t, resumed(c), want)
+	c.Masked.Files.Data = []string{"y.csv"}
+	if err := resumed(c); err == nil || !strings.HasSuffix(err.Error(), "y.csv: no such file or directory") {
+		t.Error(err)
+	}
+}
+
 // Import reads what was changed, writes where the weights are from, and refuses other data, a folder
 // that holds a run and a state dict that does not fit, without writing anything. Export refuses a
 // member that there is not.

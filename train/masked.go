@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"runtime/debug"
 	"slices"
@@ -264,10 +265,33 @@ func (t *maskedTask) notes() []string {
 	if other != nil {
 		notes = append(notes, fmt.Sprintf("masks of %d tokens: %s", t.table.Tokens, strings.Join(other, ", ")))
 	}
+	if same := t.sameMasks(); same != "" {
+		notes = append(notes, same)
+	}
 	if n := len(t.split.Test); n < 10 {
 		notes = append(notes, fmt.Sprintf("held out: only %d frames, so errors are uncertain; hold out more", n))
 	}
 	return notes
+}
+
+// sameMasks returns a note on test levels that mask the same number of tokens, or "".
+func (t *maskedTask) sameMasks() string {
+	levels := map[int][]string{} // by number of masked tokens
+	for _, level := range slices.Sorted(slices.Values(t.config.TestLevels)) {
+		n := masked.Masking{Level: level, Exact: true}.Count(t.table.Tokens)
+		levels[n] = append(levels[n], fmt.Sprint(level))
+	}
+	var same []string
+	for _, n := range slices.Sorted(maps.Keys(levels)) {
+		if len(levels[n]) > 1 {
+			same = append(same, fmt.Sprintf("%s mask %d", strings.Join(levels[n], ", "), n))
+		}
+	}
+	if same == nil || !t.train.Exact {
+		return ""
+	}
+	return fmt.Sprintf("test levels of %d tokens: %s; errors at such levels differ by the draw alone",
+		t.table.Tokens, strings.Join(same, "; "))
 }
 
 func (t *maskedTask) completeResult(r *runlog.Result) {

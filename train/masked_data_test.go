@@ -49,6 +49,16 @@ func TestNotesOnMasks(t *testing.T) {
 	if !strings.HasSuffix(notes, want+"79 % on average") { // (0.9 - 0.9^6) / (1 - 0.1^6 - 0.9^6)
 		t.Errorf("%q has no share of those that are not redrawn at its end", notes)
 	}
+	c.Masked.NMAR.Nodes, c.Masked.TestLevels = 12, []float64{0.99, 0.2, 0.5, 0.9, 0.15, 0.95}
+	const same = "\ntest levels of 12 tokens: 0.15, 0.2 mask 2; 0.9, 0.95, 0.99 mask 11; errors at such levels " +
+		"differ by the draw alone" // 1.8, 2.4; 10.8, 11.4, 11.88, of which one token stays
+	for _, draw := range []string{config.BernoulliMask, config.ExactMask} {
+		c.Masked.Draw = draw
+		notes = strings.Join(expect.Must(newTask(c)).notes(), "\n")
+		if strings.HasSuffix(notes, same) != (draw == config.ExactMask) {
+			t.Errorf("%s: %q", draw, notes)
+		}
+	}
 	c.Masked.NMAR.Frames, c.Masked.TestShare = 10, 0.9
 	expect.Error(t, expect.ErrorOf(newTask(c)), "data: only 1 frame of 10 frames left for training")
 }

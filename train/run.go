@@ -30,6 +30,9 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	}
 	defer done()
 	task, err := readData(ctx, c)
+	if err != nil && resumed {
+		err = explainMissing(err, dir)
+	}
 	if err != nil {
 		return runlog.Result{}, err
 	}

@@ -61,6 +61,9 @@ The same command continues a stopped one.`,
 	f.launch.add(fl)
 	headFlags(fl, "sweep")
 	f.axes = addAxes(fl)
+	for _, a := range f.axes {
+		a.one = a.train.Name != "pe"
+	}
 	fl.Lookup("pe").DefValue, fl.Lookup("members").DefValue = "", strconv.Itoa(candidateSeeds)
 	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "members", "budget", "out", "dry-run", "workers")...)
 	cmd.MarkFlagsMutuallyExclusive("budget", "steps")
@@ -71,6 +74,9 @@ The same command continues a stopped one.`,
 func (f *adviseFlags) run(c *call) (r result, err error) {
 	if err := f.launch.check(); err != nil {
 		return r, err
+	}
+	if c.given("budget") && f.budget <= 0 {
+		return r, usagef("--budget %v: want a time above 0, such as 1h", f.budget)
 	}
 	configs, err := f.configs(c)
 	if err != nil {
@@ -182,24 +188,38 @@ func (f *adviseFlags) length(c *call, plan *sweep.Plan, points []sweep.Point) (s
 		return s, err
 	}
 	first, err := plan.TaskConfig(0)
-	flag, n := lengthOf(first)
-	most := float64(n) * f.budget.Hours() / e.Hours
-	if !c.given(config.LogEvery) { // the number of records does not grow with the length
-		most = float64(n) * (f.budget.Hours() - e.RecordHours) / (e.Hours - e.RecordHours)
+	if err != nil {
+		return s, err
 	}
-	if !(most >= leastRecords) {
-		return s, fmt.Errorf("--budget %v is too short: %d %s take about %s here", f.budget, n, flag,
-			wording.Seconds(3600*e.Hours))
+	flag, n := lengthOf(first)
+	least, fixed := leastRecords, e.RecordHours // the number of records does not grow with the length
+	if c.given(config.LogEvery) {
+		least, fixed = leastRecords*first.LogEvery, 0
+	}
+	each := (e.Hours - fixed) / float64(n)
+	most := (f.budget.Hours() - fixed) / each
+	if !(most >= float64(least)) {
+		// A tenth more, because it is measured again.
+		shortest := time.Duration(math.Ceil(1.1*3600*(fixed+each*float64(least)))) * time.Second
+		return s, fmt.Errorf("--budget %v is too short for %d %s of each model, the fewest that show whether "+
+			"errors still fall: give --budget %v or more", f.budget, least, flag, shortest)
+	}
+	if most > longest {
+		c.note(fmt.Sprintf("--budget %v is more than the largest --%s, %d, takes here", f.budget, flag,
+			int(longest)))
+		most = longest
 	}
 	unit := math.Pow(10, math.Floor(math.Log10(most))-1) // two digits
-	return sweep.Setting{Flag: flag, Value: strconv.Itoa(int(math.Floor(most/unit) * unit))}, err
+	chosen := max(least, int(math.Floor(most/unit)*unit))
+	return sweep.Setting{Flag: flag, Value: strconv.Itoa(chosen)}, nil
 }
 
 // candidateSeeds is the default and the smallest number of seeds of each candidate. leastRecords is the
-// smallest number of records by which curves are judged.
+// smallest number of records by which curves are judged. longest is the largest value of --steps and --epochs.
 const (
 	candidateSeeds = 3
 	leastRecords   = 9
+	longest        = 1e8
 )
 
 // The encodings that are compared if --pe names none: usualEncodings for any tokens; the first suitable one of
@@ -222,6 +242,13 @@ func candidates(given []sweep.Axis) ([]sweep.Point, error) {
 		{Flag: "members", Values: []string{strconv.Itoa(candidateSeeds)}},
 	}}}}.Set(given)
 	axes := spec.Parts[0].Axes
+	has := func(flag string) bool {
+		return slices.ContainsFunc(given, func(a sweep.Axis) bool { return a.Flag == flag })
+	}
+	if has("sigma") && !has("pe") {
+		return nil, errors.New("--sigma: without --pe, the candidates have their own σ: leave it out, or name " +
+			"encodings, such as --pe learn-0.3,rope")
+	}
 	for _, a := range axes[1:] {
 		if len(a.Values) > 1 {
 			return nil, fmt.Errorf("--%s: encodings are compared at one value, not at %s; --pe takes "+

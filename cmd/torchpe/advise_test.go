@@ -104,6 +104,21 @@ func TestAdviseBudget(t *testing.T) {
 	if !regexp.MustCompile(`with 1 worker, timed on \S+; \d+ steps per model.* without start`).MatchString(out) {
 		t.Error(out)
 	}
+	budget := func(text string) string { return strings.Replace(line, "2m", text, 1) }
+	_, errs, _ = here(t, t.TempDir(), strings.Fields(budget("1ms"))...)
+	found := regexp.MustCompile(`--budget 1ms is too short for 9 steps of each .*: give --budget (\S+) or more`).
+		FindStringSubmatch(errs)
+	if found == nil {
+		t.Fatal(errs)
+	}
+	twice := 2 * expect.Must(time.ParseDuration(found[1])) // the time of a step is measured again
+	says(t, t.TempDir(), budget(twice.String()), 0)
+	e = sweep.Estimate{}
+	errs = saysJSON(t, t.TempDir(), budget("100000h"), &e)
+	if !slices.Equal(e.Steps, []int{1e8}) ||
+		!strings.Contains(errs, "more than the largest --steps, 100000000, takes") {
+		t.Errorf("%v: %s", e.Steps, errs)
+	}
 	said := overBudget(time.Minute, 6*time.Minute)
 	if !slices.Equal(said, []string{"budget 60.0 seconds, took 6 minutes"}) ||
 		overBudget(time.Minute, 61*time.Second) != nil || overBudget(0, time.Hour) != nil {

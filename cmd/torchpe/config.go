@@ -190,7 +190,23 @@ func (f *configFlags) put(base train.Config, given map[string]bool) (train.Confi
 		}
 	}
 	c.PEOptions = options
-	return c, errors.Join(append(bad, c.Resolve())...)
+	err := c.Resolve()
+	if seed, ok := repeatedSeed(c.Members); ok && f.file != "" {
+		err = fmt.Errorf("%s has several members of seed %d, which would be one model here: give the seeds to "+
+			"train, such as --seeds %[2]d", f.file, seed)
+	}
+	return c, errors.Join(append(bad, err)...)
+}
+
+// repeatedSeed returns the seed of the first member that equals an earlier one. ok is false if there is none.
+func repeatedSeed(members []config.Member) (seed uint64, ok bool) {
+	for i, m := range members {
+		equal := func(before config.Member) bool { return reflect.DeepEqual(before, m) } // pointers, too
+		if slices.ContainsFunc(members[:i], equal) {
+			return m.Seed, true
+		}
+	}
+	return 0, false
 }
 
 // setPuzzles sets --lst-train and --lst-validation to the files in the folder of --lst.
@@ -230,10 +246,7 @@ func (f *configFlags) ignored(c train.Config, given map[string]bool) (notes []st
 	if given["lst"] && !c.HasPuzzles() {
 		notes = append(notes, "--lst has no effect on task "+c.Task)
 	}
-	if note := c.UnusedSigma(); note != "" && given["sigma"] {
-		notes = append(notes, note)
-	}
-	if note := f.decimalComma(given); note != "" {
+	if note := f.decimalComma(c, given); note != "" {
 		notes = append(notes, note)
 	}
 	slices.Sort(notes)
@@ -363,9 +376,9 @@ func (f *configFlags) memberSeeds(given map[string]bool, own []uint64, values in
 	if err != nil {
 		return nil, fmt.Errorf("--seeds: %w", err)
 	}
-	of := "--seeds " + f.members.seeds
+	of, advice := "--seeds "+f.members.seeds, ""
 	if own != nil && !given["seeds"] {
-		seeds, of = own, "--config"
+		seeds, of, advice = own, "--config", ": give --seeds with the seeds to train"
 	}
 	n := f.members.count
 	switch {
@@ -381,20 +394,20 @@ func (f *configFlags) memberSeeds(given map[string]bool, own []uint64, values in
 			seeds = append(seeds, seeds[0]+i+1)
 		}
 	case len(seeds) != n:
-		return nil, fmt.Errorf("--members %d, but %s has %d", n, of, len(seeds))
+		return nil, fmt.Errorf("--members %d, but %s has %d%s", n, of, len(seeds), advice)
 	}
 	return seeds, nil
 }
 
 // decimalComma returns a note if two values of a member's setting look like one number with a decimal comma,
 // such as 0,2; else "".
-func (f *configFlags) decimalComma(given map[string]bool) string {
+func (f *configFlags) decimalComma(c train.Config, given map[string]bool) string {
 	if given["seeds"] || given["members"] {
 		return ""
 	}
 	for _, s := range config.MemberSettings() {
 		v := f.values[s.Flag].Numbers()
-		if given[s.Flag] && len(v) == 2 && v[0] == 0 && v[1] == math.Trunc(v[1]) {
+		if given[s.Flag] && c.Unused(s.Flag) == "" && len(v) == 2 && v[0] == 0 && v[1] == math.Trunc(v[1]) {
 			return fmt.Sprintf("--%s trains two models, with 0 and %g; is this a decimal comma? Then write a point",
 				s.Flag, v[1])
 		}

@@ -118,7 +118,8 @@ func action(cmd *cobra.Command, run func(*call) (result, error), to ...*destinat
 	cmd.Flags().SortFlags = false
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		_, isSetting := f.Value.(*config.Flag)
-		if !isSetting && slices.Contains([]string{"int", "int64", "uint64"}, f.Value.Type()) {
+		_, isAxis := f.Value.(*axisFlag) // which stores a text
+		if !isSetting && !isAxis && slices.Contains([]string{"int", "int64", "uint64"}, f.Value.Type()) {
 			f.Value = decimal{f.Value}
 		}
 	})

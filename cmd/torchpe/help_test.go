@@ -83,6 +83,20 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// The help names one value, or several, as the command takes them.
+func TestValuesInHelp(t *testing.T) {
+	for path, want := range map[string]string{
+		"advise": "--task text |--pe texts |--sigma number |--lr number |--steps number |--members number ",
+		"sweep":  "--task texts |--pe texts |--sigma numbers |--lr numbers |--steps numbers |--members numbers ",
+	} {
+		cmd, _, err := newRootCommand().Find([]string{path})
+		expect.NoError(t, err)
+		for _, flag := range strings.Split(want, "|") {
+			expect.Contains(t, helpOf(cmd), flag)
+		}
+	}
+}
+
 // A command with the flags of train shows the usual ones first, and the others below headings.
 func TestUsualFlags(t *testing.T) {
 	t.Setenv("COLUMNS", "80")

@@ -54,6 +54,7 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		{"--preset nmar --mask-token zero", "--mask-sd 0.5", "--mask-sd has no effect without --mask-token learned"},
 		{"--task text --pe learn --data learning_test.go", "--data-seed 5", "--data-seed has no effect on texts"},
 		{"--pe nope", "--sigma 0.1,2", "--sigma has no effect on nope"},
+		{"--pe-init zeros", "--sigma 0.1,2", "--sigma has no effect with --pe-init zeros"},
 	} {
 		want := says(t, ".", "train --dry-run "+c.without, 0)
 		expect.Equal(t, fmt.Sprintf("%s %s", c.without, c.flags),
@@ -79,6 +80,10 @@ func TestSeedFlags(t *testing.T) {
 		if seeds != c.seeds || sigmas != c.sigmas || !strings.Contains(errs, c.note) || c.note == "" && errs != "" {
 			t.Errorf("%s: %s %s, %s", c.flags, seeds, sigmas, errs)
 		}
+	}
+	_, _, errs := membersAsked(t, t.TempDir(), "--pe nope --sigma 0,2")
+	if strings.Contains(errs, "decimal comma") {
+		t.Errorf("two models where sigma has no effect: %s", errs)
 	}
 }
 
@@ -110,20 +115,28 @@ func TestMembersOfConfig(t *testing.T) {
 	write("one.json", "--seeds 7")
 	write("three.json", "--seeds 4,2,9")
 	write("mixed.json", "--seeds 4,2 --sigma 0.1,0.5 --lr 1e-3,1e-4")
+	write("sigmas.json", "--seeds 4 --sigma 0.1,0.5")
 	for _, c := range []struct{ flags, seeds, sigmas string }{
 		{"one.json --sigma 0.5", "[7]", "[0.5]"}, {"one.json --sigma 1,2", "[7 7]", "[1 2]"},
 		{"one.json --members 2", "[7 8]", "[0.2 0.2]"}, {"three.json --lr 1e-4", "[4 2 9]", "[0.2 0.2 0.2]"},
 		{"three.json --pe learn-0.3", "[4 2 9]", "[0.3 0.3 0.3]"}, {"three.json --seeds 5", "[5]", "[0.2]"},
 		{"three.json --sigma 1,2,3", "[4 2 9]", "[1 2 3]"}, {"mixed.json --pe-lr 1e-4", "[4 2]", "[0.1 0.5]"},
 		{"mixed.json --seeds 1,2,3 --sigma 2 --lr 1e-4", "[1 2 3]", "[2 2 2]"},
+		{"sigmas.json --pe rope --seeds 4", "[4]", "[0]"}, {"sigmas.json --sigma 0.3 --seeds 4", "[4]", "[0.3]"},
+		{"sigmas.json --pe-init zeros --seeds 4", "[4]", "[0]"},
 	} {
 		seeds, sigmas, _ := membersAsked(t, dir, "--config "+c.flags)
 		expect.Equal(t, c.flags, seeds+sigmas, c.seeds+c.sigmas)
 	}
+	const oneModel = "sigmas.json has several members of seed 4, which would be one model here: give the seeds " +
+		"to train, such as --seeds 4"
 	for flags, want := range map[string]string{
-		"mixed.json --seeds 5":     "mixed.json has members that differ in sigma, not only in the seed: give --sigma",
-		"three.json --members 2":   "--members 2, but --config has 3",
-		"three.json --sigma 0.1,1": "--sigma: 2 values for 3 members",
+		"mixed.json --seeds 5":        "mixed.json has members that differ in sigma, not only in the seed: give",
+		"three.json --members 2":      "--members 2, but --config has 3: give --seeds with the seeds to train",
+		"three.json --sigma 0.1,1":    "--sigma: 2 values for 3 members",
+		"sigmas.json --pe rope":       "torchpe: " + oneModel,
+		"sigmas.json --sigma 0.3":     "torchpe: " + oneModel,
+		"sigmas.json --pe-init zeros": "torchpe: " + oneModel,
 	} {
 		says(t, dir, "train --dry-run --config "+flags, 2, "2>"+want)
 	}

@@ -50,6 +50,13 @@ func TestTrainWithPositions(t *testing.T) {
 	says(t, dir, "train --config run/config.json --positions= --pe learn --sigma 1 --dry-run", 0, `!>"positions"`)
 }
 
+// A sweep file names a file with a comma in its name.
+func TestSweptPositionsWithComma(t *testing.T) {
+	dir := put(t, map[string]string{"where,1.csv": "name,row,column\na,0,0\nb,0,1\n", "x.csv": ownTable(0),
+		"s.yaml": `set: {task: masked, data: x.csv, positions: "where,1.csv"}` + "\ngrid: {pe: [nope, rope]}\n"})
+	says(t, dir, "sweep s.yaml --dry-run --no-calibrate", 0, "2 runs")
+}
+
 // Workers of a sweep find the file from any folder, and train with what it held when the sweep was
 // planned.
 func TestSweptPositions(t *testing.T) {

@@ -221,6 +221,8 @@ var refusals = []struct {
 	{"sweep --pe learn --out s --time 4h --gpus 1", 2, "--gpus, --time: only --launcher slurm submits jobs"},
 	{"sweep --pe learn --sigma 0.1:0.35:0.1 --out s", 2, "step 0.1 does not reach 0.35: end with 0.3 or 0.4"},
 	{"sweep --pe learn --out s --zip pe,lr", 2, "zip"},
+	{"sweep --positions g,1.csv --dry-run", 2, "torchpe: --positions: g,1.csv is one file, but here commas " +
+		`separate values: write a sweep file with set: {positions: "g,1.csv"}`},
 	{"sweep --pe learn", 2, "--out is missing"},
 	{"sweep --pe nope,nope --out s", 2, "nope is given twice"},
 	{"sweep --pe nope --seeds 1:3,2 --out s", 2, "--seeds: 2 is given twice"},
@@ -236,9 +238,13 @@ var refusals = []struct {
 	{"advise --preset quick --epochs 5", 2, "errors still fall; give --epochs 9 or more"},
 	{"advise --task masked --data bad.csv --seeds 1,2", 2, "2 seeds cannot tell encodings apart: name 3 seeds"},
 	{"advise --task nmar --budget 1h --steps 50", 2, "--budget and --steps exclude each other"},
+	{"advise --task nmar --budget 0s", 2, "--budget 0s: want a time above 0, such as 1h"},
+	{"advise --task masked --data nothing.csv --budget -1h", 2, "--budget -1h0m0s: want a time above 0"},
+	{"advise --task nmar --sigma 0.3", 2, "torchpe: --sigma: without --pe, the candidates have their own σ"},
 	{"advise --task nmarr", 2, "is not one of"},
 	{"advise --task nmar --steps 50,100", 2, "--steps: encodings are compared at one value"},
 	{"advise --task masked --data nothing.csv", 2, "no such file"},
+	{"advise --task masked --data nothing.csv --positions g,1.csv", 2, "torchpe: --data: "},
 	{"advise --task nmar --nmar-frames 400 --pe 2d-fixed,learn", 2, "2d-fixed: it needs tokens on a grid"},
 }
 
@@ -247,6 +253,7 @@ func TestRefusals(t *testing.T) {
 		"there.csv": "", "there/train.csv": "", "there/config.json": "{}", "d.csv": "",
 		"bad.csv":    "ID,LST_num,condition,puzzles,solutions\n0,,Binary,11,1\n",
 		"table.json": `{"pe.table": [[[1, 2]]]}`,
+		"g,1.csv":    "name,row,column\nc,1,0\nb,0,1\na,0,0\nd,1,1\n",
 		"where.csv":  "name,row,column\nc,1,0\nb,0,1\na,0,0\nd,1,1\n",
 		"count.yaml": "seeds: 3\ngrid: {pe: nope}\n",
 		"bad.yaml":   "grid:\n  pe: [learn]\n  sigmaa: [1]\n",

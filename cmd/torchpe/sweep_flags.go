@@ -26,6 +26,7 @@ type axisFlag struct {
 	train *pflag.Flag
 	how   config.Sweep
 	given []string
+	one   bool // the command takes one value only
 }
 
 // sweepOf returns how a flag of train takes several values in a sweep.
@@ -38,7 +39,15 @@ func sweepOf(flag string) config.Sweep {
 }
 
 // isWhole reports whether the text of the flag is one value.
-func (a *axisFlag) isWhole() bool { return a.how == config.Whole || a.how == config.List }
+func (a *axisFlag) isWhole() bool {
+	return a.how == config.Whole || a.how == config.List || a.one && a.isPath()
+}
+
+// isPath reports whether the flag names files.
+func (a *axisFlag) isPath() bool {
+	s, _ := config.ByFlag(a.train.Name)
+	return s.Path
+}
 
 func (a *axisFlag) String() string { return a.train.DefValue }
 
@@ -54,8 +63,11 @@ func (a *axisFlag) Set(text string) error {
 
 func (a *axisFlag) Type() string {
 	kind := a.train.Value.Type()
-	if a.isWhole() || a.how == config.Repeated {
+	switch {
+	case a.isWhole() || a.how == config.Repeated:
 		return kind
+	case a.one:
+		return strings.TrimSuffix(kind, "Slice")
 	}
 	return strings.TrimSuffix(kind, "Slice") + ",..."
 }
@@ -73,6 +85,11 @@ func (a *axisFlag) axis() (out sweep.Axis, err error) {
 		out.Values = a.given
 	default:
 		for _, text := range a.given {
+			if strings.Contains(text, ",") && a.isPath() && config.CheckReadable(text) == nil {
+				err = errors.Join(err, fmt.Errorf("%s is one file, but here commas separate values: write a "+
+					"sweep file with set: {%s: %q}", text, out.Flag, text))
+				continue
+			}
 			values := []string{text}
 			if a.how != config.ByLayer || !layers.Differ(text) {
 				var bad error

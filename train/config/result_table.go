@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"torchpe/internal/wording"
@@ -53,7 +54,9 @@ func (t *TaskFacts) ResultTable(r runlog.Result) (head []string, rows [][]string
 		head = append(head, runlog.HeadingIn(t.Measures, key))
 	}
 	head = append(head, "status")
-	if t.IsAccuracy {
+	isFitKnown := func(m runlog.MemberResult) bool { return m.Fit != nil }
+	hasFit := t.IsAccuracy || slices.ContainsFunc(r.Members, isFitKnown)
+	if hasFit {
 		head = append(head, "fitted")
 	}
 	for _, m := range r.Members {
@@ -65,7 +68,7 @@ func (t *TaskFacts) ResultTable(r runlog.Result) (head []string, rows [][]string
 			row = append(row, runlog.FormatMeasure(key, m.Measures.Get(key)))
 		}
 		row = append(row, m.Status)
-		if t.IsAccuracy {
+		if hasFit {
 			row = append(row, fitText(m.Fit, !t.InEpochs))
 		}
 		rows = append(rows, row)

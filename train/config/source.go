@@ -266,7 +266,7 @@ func MakePathsAbsolute(c *Config) error {
 			absolute, err := filepath.Abs(*path)
 			if err == nil {
 				*path = absolute
-				err = checkReadable(absolute)
+				err = CheckReadable(absolute)
 			}
 			if err != nil {
 				faults = append(faults, fmt.Errorf("--%s: %w", s.Flag, err))
@@ -279,6 +279,14 @@ func MakePathsAbsolute(c *Config) error {
 // NamesFiles reports whether a configuration reads files.
 func NamesFiles(c *Config) bool {
 	return slices.ContainsFunc(Settings(), func(s Setting) bool { return len(s.paths(c)) > 0 })
+}
+
+// HasRelative reports whether a path is one of a configuration's files, and relative.
+func HasRelative(c *Config, path string) bool {
+	isIt := func(of *string) bool { return filepath.Clean(*of) == filepath.Clean(path) }
+	return !filepath.IsAbs(path) && slices.ContainsFunc(Settings(), func(s Setting) bool {
+		return slices.ContainsFunc(s.paths(c), isIt)
+	})
 }
 
 // paths returns the non-empty paths of a setting with a flag in a configuration.
@@ -309,8 +317,8 @@ func refuseStdin(c *Config, s Setting, bad *Problems) {
 	}
 }
 
-// checkReadable returns an error for a missing file; FILE:NAME is an array in a file.
-func checkReadable(path string) error {
+// CheckReadable returns an error for a missing file; FILE:NAME is an array in a file.
+func CheckReadable(path string) error {
 	_, err := os.Stat(path)
 	for i, c := range path {
 		if c != ':' || !errors.Is(err, fs.ErrNotExist) {
