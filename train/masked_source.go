@@ -46,13 +46,17 @@ func readDataset(m *config.MaskedConfig, c Config) (*series.Dataset, error) {
 	if m.Surrogate == nil {
 		files := *m.Files
 		files.Header = c.FirstLine()
-		return files.Read(c.Facts().TokenCounts, m.ZScore)
+		d, err := files.Read(c.Facts().TokenCounts, m.ZScore)
+		if err == nil && hcp.AreSurrogates(d.Subjects) {
+			d.Notes = append(d.Notes, "The subjects are those of torchpe data hcp generate: "+hcp.SurrogateNote+".")
+		}
+		return d, err
 	}
 	o := hcp.DefaultOptions()
 	o.Subjects, o.Frames = m.Surrogate.Subjects, m.Surrogate.Frames
 	d, err := hcp.Make(o, c.DataSeed)
 	if err == nil {
-		d.Notes = []string{"No data was given: this is a surrogate, not human fMRI."}
+		d.Notes = []string{"No data was given: " + hcp.SurrogateNote + "."}
 	}
 	return d, err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/hcp"
 	"torchpe/data/nmar"
 	"torchpe/data/series"
 	"torchpe/internal/expect"
@@ -168,6 +169,10 @@ func TestSurrogateTrains(t *testing.T) {
 		len(r.Data.TestSubjects) != 1 || len(r.Data.Notes) != 1 {
 		t.Errorf("%+v", r.Data)
 	}
+	// Its files are known by the names of the subjects.
+	again, _ := tinyFiles(t, map[string]string{"surrogate001.csv": tableText(80, 1),
+		"surrogate002.csv": tableText(80, 2)})
+	expect.Contains(t, fmt.Sprint(expect.Must(newMaskedTask(again)).data.Notes), hcp.SurrogateNote)
 	own, _ := tinyFiles(t, map[string]string{"x.csv": tableText(80, 1)})
 	if _, r = runTiny(t, own); !math.IsNaN(r.Members[0].Measures.Get("modularity")) || r.Data.Modules != 0 {
 		t.Errorf("%+v", r.Data)

@@ -30,6 +30,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"torchpe/data/partition"
 	"torchpe/data/series"
@@ -87,6 +88,19 @@ const Parcels = 360
 // streamSurrogate separates the draws from others with the same seed.
 const streamSurrogate = 0x686370 // "hcp"
 
+// surrogateName begins the names of subjects that Make draws.
+const surrogateName = "surrogate"
+
+// SurrogateNote says of data what AreSurrogates tells from the names of their subjects.
+const SurrogateNote = "this is a surrogate, not human fMRI"
+
+// AreSurrogates reports whether subjects are named as Make names them, also when their files are read again.
+func AreSurrogates(subjects []string) bool {
+	return len(subjects) > 0 && !slices.ContainsFunc(subjects, func(name string) bool {
+		return !strings.HasPrefix(name, surrogateName)
+	})
+}
+
 // Make draws a surrogate: one run per subject, in which each parcel has mean 0 and SD 1. Parcels of the
 // left hemisphere come first; their names are such as L_DMN_3. Modules are the twelve networks.
 func Make(o Options, seed uint64) (*series.Dataset, error) {
@@ -115,7 +129,7 @@ func Make(o Options, seed uint64) (*series.Dataset, error) {
 	d := &series.Dataset{Modules: m, Set: &series.Set{
 		Frames: frames, Tokens: Parcels, X: make([]float32, frames*Parcels), Names: names}}
 	for i := range o.Subjects {
-		run := series.Run{Subject: fmt.Sprintf("surrogate%03d", i+1), First: i * o.Frames, Frames: o.Frames}
+		run := series.Run{Subject: fmt.Sprintf("%s%03d", surrogateName, i+1), First: i * o.Frames, Frames: o.Frames}
 		d.Subjects, d.Runs = append(d.Subjects, run.Subject), append(d.Runs, run)
 		d.OfFrame = append(d.OfFrame, slices.Repeat([]int{i}, o.Frames)...)
 		rng := rand.New(rand.NewPCG(seed, streamSurrogate+1+uint64(i)))

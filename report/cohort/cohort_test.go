@@ -304,6 +304,7 @@ func TestLabel(t *testing.T) {
 		expect.Equal(t, sigma, cohort.Label("learn", &sigma), want)
 	}
 	expect.Equal(t, "label", cohort.Label("rope", nil), "rope")
+	expect.Equal(t, "label of layers", cohort.Label("rope@1,learn@2-3", new(.5)), "rope@1,learn@2-3, σ 0.5")
 }
 
 // A model of puzzles has fitted where it reached 99 % in training: at its end, or by as strict a criterion.

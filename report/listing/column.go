@@ -109,10 +109,25 @@ func columnName(key string) string {
 	return name
 }
 
-// allColumns returns the columns that rows may have, by name.
+// allColumns returns the columns that rows may have, by name. Settings that no configuration has are at their
+// defaults, as read gives them.
 func allColumns(rows []Row) map[string]column {
 	all := maps.Clone(knownColumns)
-	seen := map[string]bool{}
+	addSetting := func(key string) {
+		name := columnName(key)
+		if all[name].Name != "" || name == "task" || name == "pe" {
+			return
+		}
+		heading := lastPart(strings.TrimSuffix(key, ".sha256"))
+		if strings.HasPrefix(name, "config_") {
+			heading = "config: " + heading
+		}
+		priority := 2
+		if slices.Contains(config.PathKeys(), key) {
+			priority = 6
+		}
+		all[name] = column{Name: name, Heading: heading, Decimals: fromValues, DropPriority: priority, isSetting: true}
+	}
 	for _, r := range rows {
 		for key := range r.measures {
 			if name := item.MeasureName(key); all[name].Name == "" {
@@ -120,21 +135,12 @@ func allColumns(rows []Row) map[string]column {
 			}
 		}
 		for key := range r.settings {
-			if !seen[key] {
-				seen[key] = true
-				if name := columnName(key); name != "task" && name != "pe" {
-					heading := lastPart(strings.TrimSuffix(key, ".sha256"))
-					if strings.HasPrefix(name, "config_") {
-						heading = "config: " + heading
-					}
-					priority := 2
-					if slices.Contains(config.PathKeys(), key) {
-						priority = 6
-					}
-					all[name] = column{Name: name, Heading: heading, Decimals: fromValues, DropPriority: priority,
-						isSetting: true}
-				}
-			}
+			addSetting(key)
+		}
+	}
+	for _, s := range config.Settings() {
+		if s.Flag != "" {
+			addSetting(s.Key)
 		}
 	}
 	return all

@@ -164,6 +164,7 @@ func TestSelect(t *testing.T) {
 		"heads<2,weight_decay=0":                        {a, b, rope, nmar, half},
 		"label=learn-0.2":                               {a, b},
 		"sigma<0":                                       nil,
+		"window=0,init_scale=1":                         {a, b, rope, wide, nmar, half}, // in no config.json
 	} {
 		var q listing.Query
 		if where != "" {
@@ -202,6 +203,7 @@ func TestSelectRefuses(t *testing.T) {
 		{listing.Query{Where: []string{"=3"}}, "KEY OP VALUE"},
 		{listing.Query{Where: []string{",pe=learn"}}, "KEY OP VALUE"},
 		{listing.Query{Where: []string{"sigma<small"}}, "is not a number"},
+		{listing.Query{Where: []string{"sigma=<0.1"}}, "KEY OP VALUE"},
 		{listing.Query{Sort: "validaton"}, `did you mean "validation"`},
 		{listing.Query{Columns: []string{"sed"}}, `did you mean "seed"`},
 		{listing.Query{Columns: []string{""}}, "is not a column"},

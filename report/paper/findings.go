@@ -66,6 +66,9 @@ func (o opening) make(d *draft) error {
 	} else {
 		d.Lead = accuracySentences(d, ranked)
 	}
+	if o.id == "findings_fmri" && isSurrogate(d.first()) {
+		d.Title = "Surrogate of human fMRI"
+	}
 	t := table.Table{Title: d.Title, Columns: table.Columns("PE", "n")}
 	columns := slices.DeleteFunc(slices.Clone(o.columns), func(c item.Column) bool { return !d.has(c.Measure) })
 	d.AddMeans(&t, ranked, columns, func(g cohort.Group) table.Row {

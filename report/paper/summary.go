@@ -201,7 +201,7 @@ func (s *Study) maskedClaims() []claim {
 	small := []string{"learn-0.1", "learn-0.2"}
 	onBrain := func(all []cohort.Group, measure string, rising bool, first ...string) finding {
 		f := s.ranksFirst(all, measure, rising, first...)
-		isMadeUp := func(m cohort.Model) bool { return m.Run.Config.Masked.Surrogate != nil }
+		isMadeUp := func(m cohort.Model) bool { return isSurrogate(m.Run) }
 		if slices.ContainsFunc(cohort.ModelsOf(all), isMadeUp) { // the claims are about brains
 			f.here, f.verdict = "surrogate: "+f.here, inconclusive
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/hcp"
 	"torchpe/report/cohort"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -127,7 +128,11 @@ func TestClaims(t *testing.T) {
 			}
 		}
 		for _, m := range s.FMRI { // made-up series tell nothing of brains
-			m.Run.Config.Masked.Surrogate = &config.Surrogate{}
+			if turned { // known by the names of the subjects
+				m.Run.Result.Data = &runlog.DataSummary{Notes: []string{hcp.SurrogateNote}}
+			} else {
+				m.Run.Config.Masked.Surrogate = &config.Surrogate{}
+			}
 		}
 		for _, c := range s.maskedClaims()[1:] {
 			if c.verdict != inconclusive || !strings.HasPrefix(c.here, "surrogate: ") {

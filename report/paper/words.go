@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"torchpe/data/hcp"
 	"torchpe/internal/number"
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
@@ -139,10 +140,16 @@ func orderText(d *draft) string {
 }
 
 func sourceText(d *draft) string {
-	if strings.Contains(string(d.first().Config.JSON), `"files":{`) {
+	if !isSurrogate(d.first()) {
 		return "the files named in the runs"
 	}
 	return "the surrogate (simulated series with known networks)"
+}
+
+// isSurrogate reports whether a run's data are the surrogate of human fMRI.
+func isSurrogate(r *cohort.Run) bool {
+	isNoted := func(note string) bool { return strings.Contains(note, hcp.SurrogateNote) }
+	return r.Config.Masked.Surrogate != nil || r.Result.Data != nil && slices.ContainsFunc(r.Result.Data.Notes, isNoted)
 }
 
 func zScoredText(d *draft) string {

@@ -35,7 +35,8 @@ func ParseConditions(text string) ([]Condition, error) {
 			end = heads[i+1][0]
 		}
 		key, op, value := text[h[2]:h[3]], text[h[4]:h[5]], strings.TrimSpace(text[h[5]:end])
-		if strings.Contains(value, ",") && !strings.HasPrefix(value, "[") {
+		isList := strings.HasPrefix(value, "[")
+		if strings.Contains(value, ",") && !isList || strings.IndexAny(value, "<=>~") == 0 {
 			return nil, fmt.Errorf("%q: %s", text[h[2]:end], want)
 		}
 		c := Condition{Key: key, Op: op, Value: Parse(value)}

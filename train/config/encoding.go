@@ -255,7 +255,8 @@ func NewMembers(base []Member, seeds []uint64, given map[string][]float64) ([]Me
 	return members, nil
 }
 
-// Label names an encoding as the paper does: learn-0.2, 2d-fixed.
+// Label names an encoding as the paper does: learn-0.2, 2d-fixed. In rope@1,learn@2-3, σ 0.2 the number is apart, to
+// tell it from layers.
 func Label(pe string, sigma *float64) string {
 	if sigma == nil {
 		return pe
@@ -263,6 +264,9 @@ func Label(pe string, sigma *float64) string {
 	text := strconv.FormatFloat(*sigma, 'f', -1, 64)
 	if *sigma == math.Trunc(*sigma) {
 		text += ".0"
+	}
+	if layers.Differ(pe) {
+		return pe + ", σ " + text
 	}
 	return pe + "-" + text
 }
