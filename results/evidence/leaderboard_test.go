@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -168,6 +169,8 @@ func TestLeaderboard(t *testing.T) {
 		{"network, missing", missing("leader-nmar", onNetwork)},
 		{"tasks", taskTable(by, unfitted)},
 	})
+
+	expect.Contains(t, string(expect.Must(os.ReadFile("../../README.md"))), fmt.Sprintf("[Of %d, on puzzles]", len(ranked)))
 
 	draw(t, figure.Page{Width: figure.PageWidth, Rows: row1(3.6, networkPanel(ranks, ranked))},
 		"../leaderboard/network.pdf", "../../docs/images/leaderboard-network.png")
