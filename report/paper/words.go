@@ -140,7 +140,7 @@ func orderText(d *draft) string {
 }
 
 func sourceText(d *draft) string {
-	if !isSurrogate(d.first()) {
+	if strings.Contains(string(d.first().Config.JSON), `"files":{`) && !isSurrogate(d.first()) {
 		return "the files named in the runs"
 	}
 	return "the surrogate (simulated series with known networks)"
