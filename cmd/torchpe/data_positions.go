@@ -71,12 +71,13 @@ func (f *positionsFlags) run(c *call) (r result, err error) {
 		return r, errors.New(strings.Replace(err.Error(), "--pe-init "+init, "--method "+f.method, 1))
 	}
 	notes = append(notes, p.Note)
-	wrote := fmt.Sprintf("%s: %s of %s\n", f.to.path, wording.Count(f.dims, "coordinate"),
+	r.print = printf("%s: %s of %s\n", f.to.path, wording.Count(f.dims, "coordinate"),
 		wording.Count(len(p.Coordinates), "token"))
-	return result{notes: notes, files: f.to.holding(p.WriteCSV), print: printf("%s", wrote), value: struct {
+	r.notes, r.files, r.value = notes, f.to.holding(p.WriteCSV), struct {
 		Out        string   `json:"out"`
 		Tokens     int      `json:"tokens"`
 		Dimensions int      `json:"dimensions"`
 		Notes      []string `json:"notes"`
-	}{f.to.path, len(p.Coordinates), f.dims, notes}}, nil
+	}{f.to.path, len(p.Coordinates), f.dims, notes}
+	return r, nil
 }
