@@ -109,7 +109,7 @@ func TestBlockOfOneTable(t *testing.T) {
 		"rank": "-1 = all"} {
 		cmd, _, err := newRootCommand().Find([]string{"analyze", path})
 		expect.NoError(t, err)
-		_, block, _ := strings.Cut(helpOf(cmd), "--block ")
+		_, block, _ := strings.Cut(helpOf(cmd), "--block number")
 		block, _, _ = strings.Cut(block, "--")
 		expect.Contains(t, strings.Join(strings.Fields(block), " "), want)
 	}

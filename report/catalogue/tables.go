@@ -82,8 +82,8 @@ func List(all []Entry, s Setting, brief bool) table.Table {
 			"evaluated at more tokens than it was trained on.", s.Tokens, s.DModel, s.Heads, s.Layers, s.Fidelity),
 	}
 	if !brief {
-		for _, name := range []string{"family", "needs", "sigma", "trained", "inductive", "data_driven",
-			"parameter_efficient", "translation_invariant", "parallelizable", "interpretable", "printed"} {
+		for _, name := range []string{"inductive", "data_driven", "parameter_efficient", "translation_invariant",
+			"parallelizable", "interpretable", "printed", "family", "needs", "sigma", "trained"} {
 			t.Columns = append(t.Columns, table.Column{Heading: name, Name: name})
 		}
 	}
