@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"torchpe/torchpe"
+	"torchpe/train/runlog"
 )
 
 // Bench holds the measurements of BenchStep.
@@ -25,6 +26,8 @@ type Bench struct {
 
 	StepsPerEpoch int     `json:"steps_per_epoch"`
 	RecordMS      float64 `json:"record_ms,omitempty"`
+
+	data *runlog.DataSummary // of masked prediction, if records are timed
 }
 
 // BenchOptions say how steps are timed.
@@ -86,6 +89,9 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 			return Bench{}, err
 		}
 		b.RecordMS = ms(time.Since(start))
+		var r runlog.Result
+		task.completeResult(&r)
+		b.data = r.Data
 	}
 	if o.Trace != "" {
 		if err := e.traceSteps(o); err != nil {

@@ -135,6 +135,17 @@ func TestThreadsAreFound(t *testing.T) {
 	expect.Equal(t, "threads", expect.Must(e.setThreads(1)), 1)
 }
 
+// The estimate of a sweep measures few held-out frames, and leaves the configuration as it is.
+func TestCalibratedFrames(t *testing.T) {
+	c := tinyMasked(t, "learn")
+	c.Masked.TestFrames = 512
+	few := calibrated(c.Config, 0)
+	expect.Equal(t, "frames", [2]int{few.Masked.TestFrames, c.Masked.TestFrames}, [2]int{calibrationFrames, 512})
+	if step := expect.Must(TimeStep(c.Config)); step.RecordMS <= 0 {
+		t.Errorf("%+v", step)
+	}
+}
+
 // Steps are timed with the members and the batch that were asked for.
 func TestBench(t *testing.T) {
 	c := tiny(t, "learn")

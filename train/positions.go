@@ -344,7 +344,7 @@ func (c Config) gradients(init pe.Init, baselines *masked.Baselines) (
 	if err != nil {
 		return nil, 0, "", fmt.Errorf("%w: give a lower --pe-init-sparsity", err)
 	}
-	return x, o.Dims, fmt.Sprintf("%s of correlations over %s, sparsity %g%s, strengths %.3g to %.3g",
+	return x, o.Dims, fmt.Sprintf("%s of correlations over %s, sparsity %g%s, eigenvalues %.3g to %.3g",
 		wording.Count(o.Dims, "gradient"), wording.Count(baselines.Frames, "training frame"), o.Sparsity, why,
 		strengths[0], strengths[o.Dims-1]), nil
 }

@@ -139,7 +139,8 @@ func (h *heartbeats) start(cancel func()) (stop func()) {
 const (
 	calibrationWarmup  = 1
 	calibrationSteps   = 3
-	calibrationMembers = 2 // on a CPU, where the time grows with the members
+	calibrationMembers = 2  // on a CPU, where the time grows with the members
+	calibrationFrames  = 64 // held-out ones of masked prediction, whose time counts for the others
 	calibrationEnough  = time.Second
 )
 
@@ -149,18 +150,29 @@ func TimeStep(c config.Config) (sweep.StepTime, error) {
 	b, err := BenchStep(calibrated(c, len(torchpe.DescribeSystem().GPUs)), BenchOptions{
 		Warmup: calibrationWarmup, Steps: calibrationSteps, Enough: calibrationEnough,
 		Record: true})
+	if d := b.data; d != nil {
+		frames := d.TestFrames
+		if n := c.Masked.TestFrames; n > 0 {
+			frames = min(frames, n)
+		}
+		b.RecordMS *= float64(frames) / float64(d.MeasuredFrames)
+	}
 	return sweep.StepTime{Device: b.Device, MemberMS: b.Median / float64(b.Members),
 		StepsPerEpoch: b.StepsPerEpoch, RecordMS: b.RecordMS / float64(max(1, b.Members))}, err
 }
 
-// calibrated returns the configuration to time: with fewer members on a CPU, and one thread if the
-// number is open.
+// calibrated returns the configuration to time: with fewer members on a CPU, fewer held-out frames, and one
+// thread if the number is open.
 func calibrated(c config.Config, gpus int) Config {
 	if c.Threads == 0 {
 		c.Threads = 1
 	}
 	if c.Device == "cpu" || gpus == 0 {
 		c.Members = c.Members[:min(calibrationMembers, len(c.Members))]
+	}
+	if c.Masked != nil {
+		few := *c.Masked
+		few.TestFrames, c.Masked = calibrationFrames, &few
 	}
 	return Config{c}
 }

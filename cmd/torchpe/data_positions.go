@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/wording"
 	"torchpe/models/pe"
 	"torchpe/train"
 	"torchpe/train/config"
@@ -48,6 +49,9 @@ used.`,
 }
 
 func (f *positionsFlags) run(c *call) (r result, err error) {
+	if !c.given("task") && !c.given("config") && !c.given("preset") {
+		return r, usagef("--task is missing: give --task masked, fmri or nmar")
+	}
 	init := fmt.Sprintf("%s:%d", f.method, f.dims)
 	for flag, value := range map[string]string{"pe": "learn", config.InitFlag: init} {
 		if c.Flags().Changed(flag) {
@@ -67,10 +71,13 @@ func (f *positionsFlags) run(c *call) (r result, err error) {
 		return r, errors.New(strings.Replace(err.Error(), "--pe-init "+init, "--method "+f.method, 1))
 	}
 	notes = append(notes, p.Note)
-	return result{notes: notes, files: f.to.holding(p.WriteCSV), value: struct {
+	r.print = printf("%s: %s of %s\n", f.to.path, wording.Count(f.dims, "coordinate"),
+		wording.Count(len(p.Coordinates), "token"))
+	r.notes, r.files, r.value = notes, f.to.holding(p.WriteCSV), struct {
 		Out        string   `json:"out"`
 		Tokens     int      `json:"tokens"`
 		Dimensions int      `json:"dimensions"`
 		Notes      []string `json:"notes"`
-	}{f.to.path, len(p.Coordinates), f.dims, notes}}, nil
+	}{f.to.path, len(p.Coordinates), f.dims, notes}
+	return r, nil
 }

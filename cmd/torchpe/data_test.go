@@ -59,7 +59,8 @@ func TestLSTCheckPublished(t *testing.T) {
 		}
 	}
 	says(t, ".", line, 0, "│ have the condition that the published classifier finds ", "│ 0.8125 ",
-		"│ 8.15 (3-11) ", "│ 43-357 ", "│ 3-vector training puzzles that two lines decide by a rule it lacks   │ 594 ")
+		"│ 8.15 (3-11) ", "│ 43-357 ",
+		"│ 3-vector training puzzles that two rows or columns decide   │ 594 ")
 }
 
 func TestLSTCheckDefault(t *testing.T) {

@@ -133,6 +133,8 @@ var smaller = []struct{ begins, flags string }{
 	{"torchpe train --task fmri --data", smallTraining},
 	{"torchpe train --task masked", smallTraining + " --test-levels 0.5"},
 	{"torchpe train --task fmri", smallTraining + " --surrogate subjects=3,frames=60"},
+	{"torchpe train --preset quick --pe learn --sigma 0.2 --seeds", // docs/machine.md averages over blocks
+		strings.Replace(smallTraining, "--layers 1", "--layers 2", 1)},
 	{"torchpe train --preset quick --pe 'rope", strings.Replace(smallTraining, "--layers 1", "--layers 4", 1)},
 	{"torchpe train", smallTraining},
 	{"torchpe sweep paper", "--no-calibrate"},

@@ -111,6 +111,21 @@ func TestUsualFlags(t *testing.T) {
 		if !strings.HasPrefix(flags, "      --task ") || !strings.Contains(flags, "torchpe pe show rope") {
 			t.Errorf("the flags of %s:\n%.400s", path, flags)
 		}
+		if path == "train" { // the README and the examples have them
+			expect.Contains(t, short, "      --until ", "      --members ")
+		}
+	}
+}
+
+// A measure of one table has no block -1, and says which it takes.
+func TestBlockOfOneTable(t *testing.T) {
+	for path, want := range map[string]string{"distances": "from 0 (default 0)", "map": "from 0 (default 0)",
+		"rank": "-1 = all"} {
+		cmd, _, err := newRootCommand().Find([]string{"analyze", path})
+		expect.NoError(t, err)
+		_, block, _ := strings.Cut(helpOf(cmd), "--block number")
+		block, _, _ = strings.Cut(block, "--")
+		expect.Contains(t, strings.Join(strings.Fields(block), " "), want)
 	}
 }
 

@@ -119,7 +119,7 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 		return r, errors.Join(err, unread)
 	}
 	if !c.given("tokens") && check.Positions.Tokens() != expected {
-		f.notes = append(f.notes, fmt.Sprintf("the arrays have %s; with --tokens N, another number is an error",
+		f.notes = append(f.notes, fmt.Sprintf("%s, as the arrays have; --tokens N refuses another number",
 			wording.Count(check.Positions.Tokens(), "token")))
 	}
 	r.notes = f.notes

@@ -45,7 +45,7 @@ if torch is not None:
 func TestPECheckSizes(t *testing.T) {
 	dir := t.TempDir()
 	says(t, dir, "pe values alibi --tokens 5 --dim 16 --heads 4 --out bias.npy", 0)
-	says(t, dir, "pe check alibi --against bias.npy", 0, "2>the arrays have 5 tokens")
+	says(t, dir, "pe check alibi --against bias.npy", 0, "2>5 tokens, as the arrays have")
 	says(t, dir, "pe check alibi --against bias.npy --tokens 8", exitUsage,
 		"the arrays have N = 5, and the flags say 8")
 }

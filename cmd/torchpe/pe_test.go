@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"torchpe/data/array/safetensors"
 	"torchpe/internal/expect"
 	"torchpe/models/pe"
+	"torchpe/report/catalogue"
 )
 
 func TestPEList(t *testing.T) {
@@ -35,6 +37,9 @@ func TestPEList(t *testing.T) {
 		!strings.HasPrefix(lines[1], "1d-fixed,2017,embedding,0,no,yes,yes,no") {
 		t.Errorf("%s", out)
 	}
+	columns := strings.Split(lines[0], ",")
+	slices.Sort(columns)
+	expect.Equal(t, "columns", fmt.Sprint(columns), fmt.Sprint(catalogue.Keys()))
 	t.Setenv("COLUMNS", "100")
 	says(t, dir, "pe list", 0, "rope+learn", "Su et al. 2021")
 }

@@ -100,7 +100,7 @@ func TestNamesLikeComments(t *testing.T) {
 	for _, c := range [][2]string{
 		{"data hcp convert x.csv --modules m.csv --out npy", "4 tokens"},
 		{"data hcp check npy", "b (1 token), #b (1 token)"},
-		{"data positions --task masked --data x.csv --threads 1 --dims 2 --out where.csv", "2>2 gradients"},
+		{"data positions --task masked --data x.csv --threads 1 --out where.csv", "where.csv: 2 coordinates"},
 		{train + "where.csv --data x.csv", "2>tokens matched by name"},
 		{"analyze map --table where.csv --out map.csv", "PC 2"},
 		{train + "map.csv --data x.csv", "2>tokens matched by name"},

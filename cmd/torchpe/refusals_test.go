@@ -157,6 +157,7 @@ var refusals = []struct {
 		"exclude each other"},
 	{"data sequence show odds", 2, "odds-first"},
 	{"data sequence show odds-first --length 0", 2, `--length "0": want 1 or more`},
+	{"data positions --data x.csv", 2, "--task is missing: give --task masked, fmri or nmar"},
 	{"data positions --method pca", 2, `--method "pca": want one of gradients, mds`},
 
 	// pe
@@ -233,7 +234,7 @@ var refusals = []struct {
 	{"sweep status .", 2, "holds no sweep"},
 	{"sweep resume absent", 2, "holds no sweep"},
 	{"sweep run-task .", 2, "missing: --index"},
-	{"sweep retry .", 2, "missing: --failed or --lost"},
+	{"sweep retry absent", 2, "absent: holds no sweep"},
 	{"advise --task nmar --nmar-frames 400 --pe nope", 2, "is the only candidate"},
 	{"advise --preset quick --epochs 5", 2, "errors still fall; give --epochs 9 or more"},
 	{"advise --task masked --data bad.csv --seeds 1,2", 2, "2 seeds cannot tell encodings apart: name 3 seeds"},

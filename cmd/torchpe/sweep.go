@@ -173,7 +173,11 @@ func (f *sweepFlags) valid(points []sweep.Point) (configs [][]byte, notes []stri
 	invalid := &sweep.Invalid{}
 	errors.As(err, &invalid)
 	if f.skipInvalid || f.dryRun && !f.noCalibrate {
-		note := func(text string) { notes = append(notes, text) }
+		note := func(text string) {
+			if !slices.Contains(notes, text) {
+				notes = append(notes, text)
+			}
+		}
 		unsuited, err := train.CheckModels(configs, "", note)
 		if err != nil {
 			return nil, nil, err
@@ -268,8 +272,8 @@ func (f *launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Es
 		text += fmt.Sprintf(" (%s free)", wording.Megabytes(e.FreeMB))
 	}
 	if e.Hours > 0 {
-		text += fmt.Sprintf(" and about %s %s, timed on %s; %s steps per model, with measurements at log "+
-			"intervals but without start, data and last measures of each run", wording.Seconds(3600*e.Hours),
+		text += fmt.Sprintf(" and about %s %s, timed on %s: %s steps per model with their records. The start and "+
+			"the last measures of each run come on top", wording.Seconds(3600*e.Hours),
 			f.workersText(e.Workers), e.Device, wording.Range(e.Steps))
 	}
 	if short := sweep.ShortOfDisk(cmp.Or(dir, "this folder"), e.DiskMB, e.FreeMB); short != "" {

@@ -12,6 +12,13 @@ import (
 	"torchpe/train/sweep"
 )
 
+// A note on data that several points share is printed once.
+func TestNotesOfPointsOnce(t *testing.T) {
+	_, errs, _ := here(t, t.TempDir(), strings.Fields("sweep --dry-run --no-calibrate --skip-invalid --task nmar "+
+		"--nmar-frames 400 --pe nope --mask-level 0.3,0.5")...)
+	expect.Equal(t, errs, strings.Count(errs, "modules: 3"), 1)
+}
+
 // What is done takes no more time and no more disk.
 func TestDryRunOfDone(t *testing.T) {
 	dir := t.TempDir()

@@ -82,8 +82,10 @@ are runs that diverged: they would diverge again.`,
 	fl.BoolVar(&f.takeLost, "lost", false, "tasks of workers on other hosts whose heartbeat stopped")
 	fresh := fl.Bool("fresh", false, "restart from the first step")
 	f.add(fl)
-	cmd.MarkFlagsOneRequired("failed", "lost")
 	return leaf(cmd, onSweep(func(c *call, s *sweep.Sweep) (r result, err error) {
+		if !*failed && !f.takeLost {
+			return r, usagef("missing: --failed or --lost")
+		}
 		if err := f.open(c, s); err != nil {
 			return r, err
 		}

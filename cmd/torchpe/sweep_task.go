@@ -33,8 +33,8 @@ func newSweepTaskCommand() *cobra.Command {
 stopped continues. A task that is done, or that another process trains, is left alone. All output goes
 to DIR/tasks/I/log.txt.
 
-The exit code is also 0 if the task was done before, and also 1 if another process trains it; the others
-are those of torchpe --help.`,
+The exit codes are those of torchpe --help. A task that was done before gives 0, one that another process
+trains gives 1.`,
 		Example: `  torchpe sweep run-task --index $JOB_COMPLETION_INDEX my-sweep`,
 	}
 	fl := cmd.Flags()

@@ -150,6 +150,7 @@ func TestSweepDiverged(t *testing.T) {
 	}
 	says(t, dir, "runs list s --csv -", 0, ",diverged,")
 	// It is not tried again.
+	says(t, dir, "sweep retry s", exitUsage, "missing: --failed or --lost")
 	says(t, dir, "sweep retry s --failed", exitFailed, "1 run diverged")
 }
 

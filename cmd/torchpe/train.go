@@ -67,7 +67,7 @@ Ctrl-C finishes the step and saves; --resume continues to the same result, bit f
 	}
 	fl := cmd.Flags()
 	f.config.add(fl)
-	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "lst", "seeds", "out", "resume")...)
+	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "lst", "seeds", "members", "out", "resume")...)
 	f.to.add(cmd, "run directory (default runs/<task>_<pe>_<fidelity>_seed<N>, with a number "+
 		"if a run of other settings has this name)")
 	fl.BoolVar(&f.options.Resume, "resume", false, "continue the run in --out; start it if there is none")

@@ -101,7 +101,7 @@ func TestReadErrors(t *testing.T) {
 			"1,,Binary,712345000000000000000000000000000000,6\n", "side 6 follows"},
 		{"huge line", head + strings.Repeat("1", 1<<20), `1 cells, want 5`},
 		{"unclosed quote", head + "0,,Binary,\"1532000000000000,4\n",
-			`in.csv:2:11: cell 4, "\"1532000000000000,4", has no second quote in its line`},
+			`in.csv:2: cell 4, "\"1532000000000000,4", has no second quote in its line`},
 		{"NUL bytes", head + "\x00\x00\n", `in.csv:2:1: a NUL byte`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

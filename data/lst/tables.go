@@ -20,13 +20,13 @@ func (r Report) Counts() (head []string, rows [][]string) {
 		{"have the answer that follows from the grid", r.AnswerAgrees},
 		{"given twice", r.Duplicates},
 		{"least dissimilarity (Jaccard) of training to validation", fmt.Sprintf("%.4f", r.MinDissimilarity)},
-		{"3-vector training puzzles that two lines decide by a rule it lacks", r.TwoLines.Training},
-		{"3-vector validation puzzles that two lines decide by a rule it lacks", r.TwoLines.Validation},
+		{"3-vector training puzzles that two rows or columns decide", r.TwoLines.Training},
+		{"3-vector validation puzzles that two rows or columns decide", r.TwoLines.Validation},
 	}
 	if r.SideFour != nil {
 		counts = append(counts,
 			count{"training puzzles isomorphic to a validation puzzle", r.IsomorphicToValidation},
-			count{"validation puzzles that these are isomorphic to", r.ValidationCovered},
+			count{"validation puzzles isomorphic to a training puzzle", r.ValidationCovered},
 			count{"validation puzzles, isomorphic ones counted once", r.ValidationClasses},
 			count{"training puzzles with one solution", r.UniqueCompletion.Training},
 			count{"validation puzzles with one solution", r.UniqueCompletion.Validation})

@@ -73,7 +73,11 @@ func (m Measure) Flags(fl *pflag.FlagSet, in *Input) {
 	}
 	fl.IntVar(&in.Member, "member", All, "member of a run, from 0; -1 = all")
 	if in.Block = All; !m.Maps {
-		fl.IntVar(&in.Block, "block", m.Block, "block of a run, or place in a stack of tables, from 0; -1 = all")
+		usage := "block of a run, or place in a stack of tables, from 0; -1 = all"
+		if m.Block != All {
+			usage = "block of a run, or place in a stack of tables, from 0 (default 0)"
+		}
+		fl.IntVar(&in.Block, "block", m.Block, usage)
 		fl.StringVar(&in.Positions, "positions", "",
 			"FROM:TO, only these positions, from 0 and without the last (default all)")
 	}

@@ -83,7 +83,7 @@ func List(all []Entry, s Setting, brief bool) table.Table {
 	}
 	if !brief {
 		for _, name := range []string{"inductive", "data_driven", "parameter_efficient", "translation_invariant",
-			"parallelizable", "interpretable"} {
+			"parallelizable", "interpretable", "printed", "family", "needs", "sigma", "trained"} {
 			t.Columns = append(t.Columns, table.Column{Heading: name, Name: name})
 		}
 	}

@@ -64,7 +64,7 @@ var trainingSettings = []Setting{
 			"their end",
 	},
 	{
-		Key: "until", Flag: "until", Factor: true, Resets: "log_every",
+		Key: "until", Flag: "until", Common: true, Factor: true, Resets: "log_every",
 		Help: "stop a member at the first record that reaches NUMBER=BOUND, such as train=0.99 or " +
 			"loss=0.01; --epochs or --steps is then the upper limit",
 		Complete: func(c *Config) error {

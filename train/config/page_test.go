@@ -25,10 +25,11 @@ func page() string {
 
 <!-- Generated from train/config by "go test ./train/config -update". Do not edit. -->
 
-Each setting is a flag of ` + "`torchpe train`" + ` and a key of a run's config.json;
-` + "`torchpe sweep`" + ` takes the same flags. Options of positional encodings are in
-[encodings.md](encodings.md). settings.schema.json beside this page is the JSON schema of
-config.json.
+Each setting is a key of a run's config.json. Most have a flag of ` + "`torchpe train`" + `, which
+` + "`torchpe sweep`" + ` takes, too; rows without one say what gives their value. Options of positional
+encodings are in [encodings.md](encodings.md). ` + "`torchpe train --help all`" + ` explains flags that are no
+settings, such as --preset, --lst, --seeds, --members, --config and --resume. settings.schema.json
+beside this page is the JSON schema of config.json.
 
 - **changes**: a sweep tells runs apart by all settings but those that change nothing, which may
   also differ when a run is resumed. Names of runs and comparisons leave out those that change

@@ -15,7 +15,7 @@ func TestAlmostNumbers(t *testing.T) {
 		`"#DIV/0!"`} {
 		text := "x,y\n" + cell + ",1\n" + cell + ",2\n"
 		table, err := Parse(strings.NewReader(text), "x.csv", Options{})
-		if err == nil || !strings.HasPrefix(err.Error(), "text: x.csv:2:1: ") ||
+		if err == nil || !strings.HasPrefix(err.Error(), "x.csv:2:1: ") ||
 			!strings.Contains(err.Error(), "looks like a number") {
 			t.Errorf("%s: rows %q, %v", cell, table.Rows, err)
 		}
@@ -50,7 +50,7 @@ func TestNamesWithDigits(t *testing.T) {
 func TestDecimalCommas(t *testing.T) {
 	for _, name := range []string{"1,5", "+0,25", ",5", "1.234,5", "12 345,6", "1'000,5", "2,5E-3"} {
 		_, err := Parse(strings.NewReader("a,\""+name+"\"\n1,2\n"), "x.csv", Options{})
-		if err == nil || !strings.HasPrefix(err.Error(), "text: x.csv:1:3: ") ||
+		if err == nil || !strings.HasPrefix(err.Error(), "x.csv:1: ") ||
 			!strings.Contains(err.Error(), "decimal comma") {
 			t.Errorf("%q: %v", name, err)
 		}

@@ -80,18 +80,20 @@ func TestNamesLikeComments(t *testing.T) {
 // names in another encoding, commas within numbers, and rows that would lose a cell.
 func TestCellsThatWouldChange(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"a,b\n1,9007199254740993\n", "x.csv:2:3: cell 2 is \"9007199254740993\", beyond 2^53"},
-		{"a,b\n1,-9007199254740993\n", "x.csv:2:3: "}, {"a,b\n1,100000000000000000000\n", "x.csv:2:3: "},
+		{"a,b\n1,9007199254740993\n", "x.csv:2: cell 2 is \"9007199254740993\", beyond 2^53"},
+		{"a,b\n1,-9007199254740993\n", "x.csv:2: cell 2 "},
+		{"a,b\n1,100000000000000000000\n", "x.csv:2: cell 2 "},
 		{"a,b\n09007199254740992,1\n2,-9007199254740992\n3,9007199254740993.0\n4,1e20\n5,Inf\n6,\n", ""},
 		{"a,pr\xe9c\n1,2\n", "x.csv:1:5: the name \"pr\\xe9c\": byte 0xe9 is not UTF-8 ('é' in Latin-1)"},
 		{"a,\"pr\xe9c\"\n1,2\n", "x.csv:1:6: "}, {"r\xe9gion,a\nx,2\n", "x.csv:1:2: "},
 		{"name,a\nx,1\npr\xe9c,2\n", "x.csv:3:3: "}, {"# a,b\xed\xa0\x80\n1,2\n", "x.csv:1:6: "},
 		{"# degr\xe9s\na,b\n1,2\n", ""}, {"a,é\n1,2\n", ""},
 		// Commas within numbers.
-		{"1,05\n2,5\n", `x.csv:1:3: cell 2 is "05", behind "1" and a comma: write decimals with a point`},
-		{"1,234\n-5,000\n", `x.csv:2:4: cell 2 is "000", behind "-5"`}, {"x,y\n0,0123,1,5\n", "x.csv:2:8: "},
+		{"1,05\n2,5\n", `x.csv:1: cell 2 is "05", behind "1" and a comma: write decimals with a point`},
+		{"1,234\n-5,000\n", `x.csv:2: cell 2 is "000", behind "-5"`},
+		{"x,y\n0,0123,1,5\n", "x.csv:2: cell 3, "},
 		{"001,002\n003,004\n", ""}, {"id,code\ns,05\n", ""}, {"year,month\n2020,05\n", ""},
-		{"x\n0,05\n", "x.csv:2:3: "}, {"1.5,05\n", ""}, {"1,\"05\"\n", ""}, {"1,0\n0,0\n", ""},
+		{"x\n0,05\n", "x.csv:2: cell 2 "}, {"1.5,05\n", ""}, {"1,\"05\"\n", ""}, {"1,0\n0,0\n", ""},
 		// A header with a cell less than the rows, as R writes it, or something else.
 		{"a,b\n1,2.5,3\n2,4,5\n", ""}, {"a,b\nx,1,2\nx,1,2\n", ""}, {"a\n\"1\",5\n\"2\",7\n", ""},
 		{"a,b\n1,2,\n3,4,\n", "x.csv:1: it names 2 columns, and the rows have 3 cells, and their last cells are"},
@@ -101,13 +103,13 @@ func TestCellsThatWouldChange(t *testing.T) {
 		{"// note\n1.5,2\n", "name no rows"},
 		// A column without a name, a row of Excel's errors.
 		{",,a\n1,0,2\n1,1,3\n", "x.csv:1:1: column 1 has no name"}, {"a,b,\n1,2,\n", "column 3 has no name"},
-		{"a,b\n#N/A,2\n3,4\n", "x.csv:2:1: cell 1 is \"#N/A\""}, {"a,b\n1,2\n#DIV/0!,4\n", "x.csv:3:1: "},
+		{"a,b\n#N/A,2\n3,4\n", "x.csv:2: cell 1 is \"#N/A\""}, {"a,b\n1,2\n#DIV/0!,4\n", "x.csv:3: cell 1 "},
 		// Other separators than those of the first line.
-		{"a b\n1 2\n", "x.csv:2:1: cell 1 is \"1 2\": blanks stand between its numbers"},
-		{"a,b\n1\t2\n", `x.csv:2:1: cell 1 is "1\t2": line 1 has commas between cells, and this line tabs`},
+		{"a b\n1 2\n", "x.csv:2: cell 1 is \"1 2\": blanks stand between its numbers"},
+		{"a,b\n1\t2\n", `x.csv:2: cell 1 is "1\t2": line 1 has commas between cells, and this line tabs`},
 		{"a,b,c\n1 2 3\n", "line 1 has commas between cells, and this line blanks: use one of them"},
 		{"1,5 2,5 3,5\n", `x.csv:1:3: the first line has cells such as "5 2" between its commas: with`},
-		{"a,b,c\n1,5 2,5 3,5\n", `x.csv:2:3: cell 2 is "5 2": write decimals with a point, and`},
+		{"a,b,c\n1,5 2,5 3,5\n", `x.csv:2: cell 2 is "5 2": write decimals with a point, and`},
 	} {
 		_, err := Parse(strings.NewReader(c.text), "x.csv", Options{})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {

@@ -89,7 +89,7 @@ func TestNumberedHeaders(t *testing.T) {
 		lines := strings.Count(c.text, "\n")
 		what := "row"
 		switch {
-		case err != nil && strings.HasPrefix(err.Error(), "text: x.csv:1:1: ") &&
+		case err != nil && strings.HasPrefix(err.Error(), "x.csv:1:1: ") &&
 			strings.Contains(err.Error(), "--header yes or --header no"):
 			what = "ask"
 		case err != nil:

@@ -87,16 +87,16 @@ func TestFilesAgainstNumpy(t *testing.T) {
 	}
 }
 
-// What is wrong is named with file, line, column and text.
+// What is wrong is named with file, line, place in it and text.
 func TestFaultsAreNamed(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{"a.csv", "1,2\n3\n", "a.csv:2"}, {"a.csv", "1,2\n3,4,5\n", "a.csv:2"},
-		{"a.csv", "1,2\n3,x7\n", `a.csv:2:3: cell 2 is "x7"`},
-		{"a.csv", "1,2\n3,1e999\n", "a.csv:2:3"}, {"a.txt", "", "nothing but"},
+		{"a.csv", "1,2\n3,x7\n", `a.csv:2: cell 2 is "x7", not a number: leave out columns of words`},
+		{"a.csv", "1,2\n3,1e999\n", "a.csv:2: cell 2"}, {"a.txt", "", "nothing but"},
 		{"a.txt", "# only\n\n", "nothing but"}, {"a.csv", "x,y\n", "no rows"},
-		{"a.csv", "1,2\n3,\"4\n", "a.csv:2:3"}, {"a.txt", "1 2\x00\n", "NUL"},
+		{"a.csv", "1,2\n3,\"4\n", "a.csv:2: cell 2"}, {"a.txt", "1 2\x00\n", "NUL"},
 		{"a.csv", "\xff\xfe1", "UTF-16"}, {"a.csv.gz", "\x1f\x8b\x08\x00", "unpack it"},
-		{"a.1D", "1 10@3\n", "a.1D:1:3: cell 2 is \"10@3\""},
+		{"a.1D", "1 10@3\n", "a.1D:1: cell 2 is \"10@3\""},
 		{"a.csv", "0,5;-1,25;3,2\n0,25;1,5;4,2\n", "a.csv:1:3: the first line has cells such as " +
 			"\"5;-1\" between its commas: with semicolons or blanks between cells, write " +
 			"decimals with a point"},

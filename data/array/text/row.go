@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -25,7 +27,7 @@ func (p *parser) names(line []byte) (names []string, corner string) {
 			name = string(c.text)
 		}
 		if p.headed && decimalComma.MatchString(name) {
-			p.fail(c.start, "cell %d is %s, which looks like a number with a decimal "+
+			p.failCell("cell %d is %s, which looks like a number with a decimal "+
 				"comma: write numbers with a point, or give the columns other names", n+1, array.Quote(name))
 		}
 		name = norm.NFC.String(name)
@@ -41,7 +43,7 @@ func (p *parser) names(line []byte) (names []string, corner string) {
 // checkName refuses the n-th cell as a name where its quotes or its encoding are wrong.
 func (p *parser) checkName(c cells, n int) {
 	if c.fault != "" {
-		p.fail(c.start, "cell %d, %s, %s", n, array.Quote(c.text), c.fault)
+		p.failCell("cell %d, %s, %s", n, array.Quote(c.text), c.fault)
 	}
 	if at, problem := array.NotUTF8(string(c.text)); problem != "" {
 		p.fail(c.textAt+at, "the name %s: %s", array.Quote(c.text), problem)
@@ -72,12 +74,12 @@ func (p *parser) row(line []byte) (name string) {
 		n++
 		// With as many names as cells no comma can lie within a number.
 		if p.delimiter == comma && (!p.header || p.short) && isFraction(last, c) {
-			p.fail(c.start, "cell %d is %s, behind %s and a comma: write decimals with a point, "+
+			p.failCell("cell %d is %s, behind %s and a comma: write decimals with a point, "+
 				"thousands without a comma, and whole numbers without a 0 before them", n,
 				array.Quote(c.text), array.Quote(last))
 		}
 		if p.counted > 0 && len(p.data)-before == p.columns {
-			p.fail(c.start, "cell %d, %s, is one more than in line %d", n,
+			p.failCell("cell %d, %s, is one more than in line %d", n,
 				array.Quote(c.text), p.counted)
 		}
 		v, err := number(c.text)
@@ -85,7 +87,7 @@ func (p *parser) row(line []byte) (name string) {
 			p.failNumber(c, n, err)
 		}
 		if array.BeyondInteger(v, c.text) {
-			p.fail(c.start, "cell %d is %s, beyond 2^53: a float64 would round it; write "+
+			p.failCell("cell %d is %s, beyond 2^53: a float64 would round it; write "+
 				"it with a point or an exponent if that is meant", n, array.Quote(c.text))
 		}
 		p.data = append(p.data, v)
@@ -120,9 +122,10 @@ func isFraction(before []byte, c cells) bool {
 // failNumber fails for the n-th cell, which is no number.
 func (p *parser) failNumber(c cells, n int, err error) {
 	why := ", not a number"
+	first, _ := utf8.DecodeRune(c.text)
 	switch {
 	case c.fault != "":
-		p.fail(c.start, "cell %d, %s, %s", n, array.Quote(c.text), c.fault)
+		p.failCell("cell %d, %s, %s", n, array.Quote(c.text), c.fault)
 	case errors.Is(err, strconv.ErrRange):
 		why = ", too large for a float64"
 	case isBlankRow(c.text) && len(c.text) < len(bytes.TrimSpace(c.line)):
@@ -140,6 +143,8 @@ func (p *parser) failNumber(c cells, n int, err error) {
 		why += ": write decimals with a point"
 	case bytes.IndexByte(c.text, ';') >= 0 && p.delimiter == comma:
 		why += ": with semicolons between cells, write decimals with a point"
+	case unicode.IsLetter(first):
+		why += ": leave out columns of words"
 	}
-	p.fail(c.start, "cell %d is %s%s", n, array.Quote(c.text), why)
+	p.failCell("cell %d is %s%s", n, array.Quote(c.text), why)
 }

@@ -186,7 +186,7 @@ func (p *parser) checkShort(t Table) {
 
 // failShort fails for a header with a cell less than the rows.
 func (p *parser) failShort(format string, args ...any) {
-	array.Failf("text: %s:%d: it names %s, and the rows have %d cells, %s", p.name, p.counted,
+	array.Failf("%s:%d: it names %s, and the rows have %d cells, %s", p.name, p.counted,
 		wording.Count(p.columns, "column"), p.columns+1, fmt.Sprintf(format, args...))
 }
 
@@ -283,10 +283,15 @@ func (p *parser) take(bytes int) {
 
 // fail ends the reading with an error at a place in the current line, counted in bytes from 0.
 func (p *parser) fail(at int, format string, args ...any) {
-	array.Failf("text: %s:%d:%d: %s", p.name, p.line, at+1, fmt.Sprintf(format, args...))
+	array.Failf("%s:%d:%d: %s", p.name, p.line, at+1, fmt.Sprintf(format, args...))
+}
+
+// failCell ends the reading with an error about a cell of the line, which the message names.
+func (p *parser) failCell(format string, args ...any) {
+	array.Failf("%s:%d: %s", p.name, p.line, fmt.Sprintf(format, args...))
 }
 
 // failWhole ends the reading with an error about the whole file.
 func (p *parser) failWhole(format string, args ...any) {
-	array.Failf("text: %s: %w", p.name, fmt.Errorf(format, args...))
+	array.Failf("%s: %w", p.name, fmt.Errorf(format, args...))
 }
