@@ -29,8 +29,8 @@ const fromValues = -1
 
 // The columns of any list: those before the settings that differ, those after them, and the last ones, after
 // the errors by mask level. Except for the first ones and two more they are shown if a model has a value. On a
-// narrow terminal the run and its main result stay longest, then the encoding, the seed, the state and the
-// other accuracies; files go first.
+// narrow terminal the run and its accuracies stay longest, then the encoding, the seed, the state and when it
+// fitted; files go first.
 var (
 	leadingColumns = []column{
 		{Name: "run", Heading: "run"}, {Name: "task", Heading: "task", DropPriority: 3},
@@ -41,8 +41,8 @@ var (
 	}
 	resultColumns = []column{
 		{Name: "status", Heading: "status", DropPriority: 1}, {Name: "steps", Heading: "steps", DropPriority: 4},
-		measureColumn("validation", 0), measureColumn("iid", 1), measureColumn("train", 1),
-		{Name: "fitted", Heading: "fitted at epoch", DropPriority: 3},
+		measureColumn("validation", 0), measureColumn("iid", 0), measureColumn("train", 0),
+		{Name: "fitted", Heading: "fitted at epoch", DropPriority: 1},
 		{Name: cohort.WeightsKey, Heading: "weights", DropPriority: 2},
 	}
 	trailingColumns = []column{
