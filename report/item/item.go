@@ -54,20 +54,11 @@ func (d *Draft) Row(height float64, panels ...figure.Panel) {
 // do not count as names: some may be left out.
 func hasManyNames(p figure.Panel) bool {
 	const most = 15
+	boxes, _ := p.(figure.Boxes)
 	names := 0
-	add := func(label string) {
-		if _, err := strconv.ParseFloat(strings.TrimSuffix(label, "*"), 64); err != nil {
+	for _, g := range boxes.Groups {
+		if _, err := strconv.ParseFloat(strings.TrimSuffix(g.Label, "*"), 64); err != nil {
 			names++
-		}
-	}
-	switch p := p.(type) {
-	case figure.Boxes:
-		for _, g := range p.Groups {
-			add(g.Label)
-		}
-	case figure.Bars:
-		for _, g := range p.Groups {
-			add(g.Label)
 		}
 	}
 	return names > most
@@ -79,8 +70,6 @@ func isEmpty(p figure.Panel) bool {
 	case nil:
 		return true
 	case figure.Boxes:
-		return p.Groups == nil
-	case figure.Bars:
 		return p.Groups == nil
 	case figure.Lines:
 		return p.Series == nil

@@ -131,7 +131,7 @@ func publishedIID() string {
 func conditionColumns() (columns []item.Column) {
 	for i, kind := range item.PuzzleKinds {
 		columns = append(columns, item.Column{Measure: "validation/" + kind, Heading: kind,
-			Name: fmt.Sprintf("vector_%d", i+1)})
+			Name: fmt.Sprintf("vector_%d", i+1), Title: kind, Axis: "Validation accuracy"})
 	}
 	return columns
 }

@@ -128,8 +128,8 @@ func puzzleItems() []spec {
 					"+ PE", "trained model", "symbol")),
 				plots(noiseBySigma, noiseLines),
 				plots(boxPlot{"Mean over noise, by initial σ", "Validation accuracy", "noise", learned, true, true,
-					false}.draw,
-					boxPlot{"Mean over noise", "Validation accuracy", "noise", common, false, true, false}.draw),
+					nil}.draw,
+					boxPlot{"Mean over noise", "Validation accuracy", "noise", common, false, true, nil}.draw),
 			},
 			Tables: []func(*draft){noiseTable},
 			Caption: "Validation accuracy when Gaussian noise of a standard deviation (amplitude) is " +
@@ -169,7 +169,9 @@ func variantItems() []spec {
 		{ID: "fig_a7", Section: variants, Title: "Figure A7 (A6 in the first version): optimizer",
 			Of: byOptimizer, Lacks: optimizers,
 			Rows: []row{plots(from(smallSGD, accuracyOver("_sgd_curves", "SGD: ", everything))),
-				plots(from(smallAdam, accuracyOver("_adam_curves", "Adam: ", everything))), plots(optimizerBars)},
+				plots(from(smallAdam, accuracyOver("_adam_curves", "Adam: ", everything))),
+				plots(from(smallSGD, validationBySigma("SGD: after training")),
+					from(smallAdam, validationBySigma("Adam: after training")))},
 			Tables:  []func(*draft){perModel("Accuracy by optimizer")},
 			Caption: "Encodings that start very small, trained by SGD and by Adam ({epochs}).{fit}{stopped}"},
 		{ID: "table_a4", Section: variants, Title: "Table A4: Adam and SGD", Of: byOptimizer, Lacks: optimizers,
@@ -213,7 +215,7 @@ func maskedItems() []spec {
 	nmar := encodings(maskedBy("fig4", func(s *Study) []cohort.Model { return s.NMAR }, 0.5),
 		paper.MaskedEncodings()...)
 	scores := plots(modularityBoxes, clusteringBoxes)
-	errors := []row{plots(mseCourses), plots(mseBars(paper.TestLevel))}
+	errors := []row{plots(mseCourses), plots(mseBoxes(paper.TestLevel))}
 	all := []spec{
 		{ID: "fig4", Section: masked, Title: "Figure 4 (A15 in the first version): simulated network",
 			Of: nmarGroups, Lacks: []lack{nmar},
@@ -221,7 +223,7 @@ func maskedItems() []spec {
 				{Height: 2.1, Panels: []panel{simulation}},
 				flat(maskingSchematic),
 				scores,
-				plots(mseBars("0.50")),
+				plots(mseBoxes("0.50")),
 				flat(scoringSchematic),
 				squares(cosineMatrices),
 			},
@@ -277,9 +279,6 @@ func puzzlesLacking(what string, flags ...string) lack {
 }
 
 func beyondItems() []spec {
-	accuracies := []item.Column{{Measure: "train", Heading: "training"},
-		{Measure: "iid", Heading: "held out, same kind (IID)"},
-		{Measure: "validation", Heading: "validation, unlike training (OOD)"}}
 	onPuzzles := puzzlesLacking("models on puzzles")
 	return []spec{
 		{ID: "equal_training", Section: beyond, Title: "Generalisation at equal training accuracy",
@@ -299,21 +298,16 @@ func beyondItems() []spec {
 				"accuracy by σ in all four readings ({epochs}), all else as in the code.{fit}"},
 		{ID: "iid_ood", Section: beyond, Title: "Held-out puzzles of the same kind, and of another",
 			Of: mainGroups, None: onPuzzles,
-			Rows: []row{
-				plots(accuracyBars("By initial σ", "Initial σ", "Accuracy", besideCommon(learned), sigmaLabel,
-					accuracies)),
-				plots(accuracyBars("Common encodings", "", "Accuracy", common, cohort.Group.Starred, accuracies))},
+			Rows: []row{plots(accuracyBoxes(besideCommon(learned), true, accuracyCurves)),
+				plots(accuracyBoxes(common, false, accuracyCurves))},
 			Tables: []func(*draft){perModel("IID and OOD accuracy")},
 			Caption: "The paper reports training and validation accuracy. A third set in its files, " +
 				"held out from the training puzzles, separates memorising from not generalising to other " +
 				"puzzles: published values are " + publishedIID() + "{fit}"},
 		{ID: "conditions", Section: beyond, Title: "Accuracy by kind of puzzle",
 			Of: mainGroups, None: onPuzzles,
-			Rows: []row{
-				plots(accuracyBars("Learned encodings", "", "Validation accuracy", besideCommon(exemplars),
-					cohort.Group.Starred, conditionColumns())),
-				plots(accuracyBars("Common encodings", "", "Validation accuracy", common,
-					cohort.Group.Starred, conditionColumns()))},
+			Rows: []row{plots(accuracyBoxes(besideCommon(exemplars), false, conditionColumns())),
+				plots(accuracyBoxes(common, false, conditionColumns()))},
 			Tables: []func(*draft){perModel("Accuracy by kind of puzzle", conditionColumns()...)},
 			Caption: "Validation accuracy by the number of rows and columns that must be combined. " +
 				"People (n = 40) reach .967, .870 and .663, and the published models of learn-0.2 .983, " +
