@@ -89,24 +89,6 @@ func boxPanel(title, y string, all []bunch, label func(bunch) string, of func(se
 	return drawn{title: title, y: y, lines: guess, marks: boxMarks(all, label, of)}
 }
 
-func iidOODNumbers(t *testing.T, w *world) {
-	groups := w.main()
-	w.checkCSV(t, "iid_ood", modelSheet(modelsIn(groups), accuracies...))
-	var panels []drawn
-	for _, row := range []struct {
-		all   []bunch
-		label func(bunch) string
-	}{{bySigma(groups), tick}, {named(groups, paperOrder...), bunch.starred}} {
-		panels = append(panels, boxPanel("Training", "Training accuracy", row.all, row.label, trained),
-			boxPanel("Held out, same kind", "IID test accuracy", row.all, row.label, heldOut),
-			boxPanel("Generalisation", "Validation accuracy", row.all, row.label, valid))
-	}
-	w.checkPanels(t, "iid_ood", panels...)
-	// The published result files, whose validation accuracies are those of Table A2.
-	w.checkCaption(t, "iid_ood", []string{".986 for learn-0.2 and .847 for learn-2.0",
-		"accuracies of .956 and .377"})
-}
-
 func conditionsNumbers(t *testing.T, w *world) {
 	groups := w.main()
 	kinds := func(lines, label string) func(seen) float64 {

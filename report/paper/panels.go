@@ -235,11 +235,12 @@ func scatter(title, xLabel, measure, levels string, of selection) panel {
 	}
 }
 
-// accuracyBoxes draws measures of accuracy of some groups, a panel each.
-func accuracyBoxes(of selection, bySigma bool, measures []item.Column) panel {
+// byKind draws validation accuracy of some groups by kind of puzzle, a panel each.
+func byKind(of selection) panel {
 	return func(d *draft) (panels []figure.Panel, err error) {
-		for _, c := range measures {
-			panels = append(panels, boxPlot{c.Title, c.Axis, c.Measure, of, bySigma, true, nil}.boxes(d))
+		for _, c := range conditionColumns() {
+			b := boxPlot{title: c.Heading, yLabel: "Validation accuracy", measure: c.Measure, of: of, chance: true}
+			panels = append(panels, b.boxes(d))
 		}
 		return panels, nil
 	}

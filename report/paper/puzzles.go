@@ -21,6 +21,12 @@ func (d *draft) has(measure string) bool {
 	return slices.ContainsFunc(d.Groups, func(g cohort.Group) bool { return len(d.study.values(g, measure)) > 0 })
 }
 
+// hasTables reports whether a model of the item adds tables of positions.
+func (d *draft) hasTables() bool {
+	return slices.ContainsFunc(cohort.ModelsOf(d.Groups),
+		func(m cohort.Model) bool { return d.study.probed[m.Key()].hasTables })
+}
+
 // attentionMaps draws the mean attention of the first model of some groups.
 func attentionMaps(d *draft, shown []cohort.Group) ([]figure.Panel, error) {
 	t := table.Table{Title: "Mean attention", Columns: table.Columns("PE", "query", "key", "weight")}
