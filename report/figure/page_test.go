@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"torchpe/internal/expect"
-	"torchpe/report/internal/viewer"
 )
 
 // alone is a page with one panel.
@@ -72,7 +71,7 @@ func TestPageText(t *testing.T) {
 	s.Points = append(s.Points, ScatterPoint{X: 0, Y: -0.5})
 	pdf := encode(expect.Must(Compose(Page{Width: PageWidth, Title: "Learning σ", Rows: []Row{{Height: 2.5,
 		Cells: []Cell{{Panel: s}, {Panel: trainingLines(5)}}}}})), "pdf")
-	text := viewer.Poppler(t, pdf, "pdftotext", "-layout", viewer.PDF, "-")
+	text := poppler(t, pdf, "pdftotext", "-layout", pdfFile, "-")
 	expect.Contains(t, text, "Learning σ", "ρ² = .92, slope −0.8", "−0.5", "A ", "B\n",
 		"Validation accuracy", "±1 SD of 15 seeds.", "Mean of n = 5 models; band: ±1 SD.")
 	last := -1
