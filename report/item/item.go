@@ -83,18 +83,12 @@ func isEmpty(p figure.Panel) bool {
 	return false
 }
 
-// Pairs adds panels in rows of two.
-func (d *Draft) Pairs(height float64, panels []figure.Panel) {
-	for row := range slices.Chunk(panels, 2) {
-		d.Row(height, row...)
-	}
-}
-
-// Grid adds panels in rows of nearly the same length, at most most.
+// Grid adds panels in rows of nearly the same length, at most most, the longer ones first.
 func (d *Draft) Grid(height float64, most int, panels []figure.Panel) {
 	rows := (len(panels) + most - 1) / most
 	for i := range rows {
-		d.Row(height, panels[i*len(panels)/rows:(i+1)*len(panels)/rows]...)
+		end := func(row int) int { return (row*len(panels) + rows - 1) / rows }
+		d.Row(height, panels[end(i):end(i+1)]...)
 	}
 }
 
