@@ -255,7 +255,7 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 	few := len(values) < minBoxValues // the dots suffice
 	c.StrokeLine2(draw.LineStyle{Color: edge, Width: 1.5}, x-half, trY(q[1]), x+half, trY(q[1]))
 	drawDots(c, trX, trY, dots{x: float64(b.i), values: g.Values, hollow: g.Hollow,
-		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge, halo: few, large: few}) // above the median
+		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge, few: few}) // above the median
 	if g.Interval != nil { // a bar with a dot at the mean
 		x, line := x+min(half+5, 0.48*pitch), draw.LineStyle{Color: black, Width: 0.8}
 		low, high := trY(g.Interval.Low), trY(g.Interval.High)
@@ -294,8 +294,7 @@ type dots struct {
 	x, spread float64
 	values    []float64 // NaN draws nothing
 	color     color.NRGBA
-	halo      bool   // draws a thin white ring, for dots on strong colours
-	large     bool   // draws larger dots, for few
+	few       bool   // draws larger dots with a thin white ring
 	hollow    []bool // marks hollow dots; nil for none
 }
 
@@ -306,7 +305,7 @@ func drawDots(c draw.Canvas, trX, trY func(float64) vg.Length, d dots) {
 	switch {
 	case trX(d.x+d.spread)-trX(d.x) < 4:
 		radius = 0.8
-	case d.large:
+	case d.few:
 		radius = 2
 	case d.hollow != nil:
 		radius = 1.5 // large enough for the hole to show
@@ -323,7 +322,7 @@ func drawDots(c draw.Canvas, trX, trY func(float64) vg.Length, d dots) {
 		}
 		drawn++
 		at := vg.Point{X: trX(x), Y: trY(v)}
-		if d.halo {
+		if d.few {
 			circle(c, color.NRGBA{0xff, 0xff, 0xff, 0xc8}, radius+0.35, at)
 		}
 		circle(c, d.color, radius, at)
