@@ -37,7 +37,7 @@ func rangeOf(label string, values []float64, pad float64, log bool) axis {
 	}
 	if size := max(math.Abs(a.lo), math.Abs(a.hi)); a.hi-a.lo <= 1e-9*size || a.hi == a.lo {
 		half := 0.5
-		if size > 0 {
+		if size > 1/largest {
 			half = 0.05 * size
 		}
 		a.lo, a.hi = a.lo-half, a.hi+half

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"image/color"
 	"math"
@@ -57,25 +58,53 @@ const (
 
 func (b Boxes) heading() string { return b.Title }
 
-// plot returns the axes and categories, without marks.
-func (b Boxes) plot() categoryPlot {
-	o := categoryPlot{xLabel: b.XLabel, references: b.References}
-	for _, g := range b.Groups {
-		o.categories = append(o.categories, category{text: g.Label, colorOf: g.ColorOf, samples: [][]float64{g.Values}})
-	}
-	return o
-}
+func (b Boxes) labels(i int) (label, colorOf string) { return b.Groups[i].Label, b.Groups[i].ColorOf }
 
 func (b Boxes) check() error {
+	if err := labels(b.labels).check("group", len(b.Groups)); err != nil {
+		return err
+	}
 	for _, g := range b.Groups {
-		if g.Interval == nil {
-			continue
-		}
-		if _, err := checkValues("its interval", []float64{g.Interval.Low, g.Interval.High}); err != nil {
+		if err := g.check(); err != nil {
 			return fmt.Errorf("group %q: %w", g.Label, err)
 		}
 	}
-	return b.plot().check()
+	return checkReferences(b.References)
+}
+
+func (g Group) check() error {
+	if g.Interval != nil {
+		if _, err := checkValues("its interval", []float64{g.Interval.Low, g.Interval.High}); err != nil {
+			return err
+		}
+	}
+	present, err := checkValues("its values", g.Values)
+	if err == nil && present == 0 {
+		err = errors.New("it has no values: leave it out")
+	}
+	return err
+}
+
+// members counts the members of the groups.
+func (b Boxes) members() (n tally) {
+	for _, g := range b.Groups {
+		present := len(finite(g.Values))
+		n.add(present, len(g.Values)-present, len(g.Values))
+	}
+	return n
+}
+
+// categories returns the labels of the groups, with the number of values if it differs and the groups are few.
+func (b Boxes) categories() (all []category) {
+	n := b.members()
+	for _, g := range b.Groups {
+		one := category{text: g.Label}
+		if n.lo != n.hi && len(b.Groups) <= maxCounted {
+			one.n = len(finite(g.Values))
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 // axis returns the y axis, which covers values, glyphs beside boxes, intervals and references.
@@ -95,7 +124,7 @@ func (b Boxes) axis() axis {
 
 // note explains the marks that the groups have.
 func (b Boxes) note() string {
-	n := b.plot().members()
+	n := b.members()
 	any := func(has func(Group) bool) bool { return slices.ContainsFunc(b.Groups, has) }
 	parts := []string{"Line: median"}
 	if n.hi >= minBoxValues {
@@ -131,20 +160,53 @@ func (b Boxes) note() string {
 	return n.note(parts...)
 }
 
+// draw draws the groups at 0, 1, 2 ... with labels below, and the labels of the references on the right.
 func (b Boxes) draw(c draw.Canvas) (note string, err error) {
-	o := b.plot()
-	o.y = b.axis()
-	if len(b.Groups) <= maxCounted {
-		o.count()
+	y := b.axis()
+	right := insertReferences(nil, b.References, y)
+	area := draw.Crop(c, 0, 0, 0, -smallSize/2)
+	if len(right) > 0 {
+		area.Max.X -= endLabelsWidth(right)
 	}
-	styles := o.styles()
-	o.marks = func(c draw.Canvas, p *plot.Plot) {
+	if area.Size().X < 60 || area.Size().Y < 40 {
+		return "", errors.New("too little room is left between the axes: make the panel larger")
+	}
+	p := newPlot()
+	p.X.Min, p.X.Max = -0.6, float64(len(b.Groups))-0.4
+	p.X.Tick.Marker, p.X.Tick.Length, p.X.Padding = plot.ConstantTicks{}, 0, 0 // names has them
+	y.set(&p.Y, yTicks(area.Size().Y-30))
+	styles := labels(b.labels).styles(len(b.Groups), false)
+	p.Add(plotterFunc(func(c draw.Canvas, p *plot.Plot) {
+		drawReferences(c, p, b.References)
 		for i, g := range b.Groups {
 			boxMark{i, g, styles[i]}.draw(c, p)
 		}
+	}))
+	first := p.DataCanvas(area)
+	names := fitCategories(b.categories(), first.Size().X, first.Min.X-c.Min.X)
+	title := vg.Length(0)
+	if b.XLabel != "" {
+		title = labelSize*leading + 1
 	}
-	crowded, err := o.draw(c)
-	return sentences(crowded, b.note()), err
+	whole := area
+	area.Min.Y += names.height + title
+	if area.Size().Y < 0.35*c.Size().Y {
+		return "", fmt.Errorf("the labels of the %d groups leave too little of the panel: shorten them",
+			len(b.Groups))
+	}
+	y.set(&p.Y, yTicks(area.Size().Y-10))
+	data := p.DataCanvas(area)
+	if need := labelPitch * vg.Length(len(right)); need > data.Size().Y {
+		return "", fmt.Errorf("the labels of %d references do not fit: make the panel higher or "+
+			"leave some out", len(right))
+	}
+	p.Draw(area)
+	names.draw(data)
+	drawXLabel(whole, data, b.XLabel)
+	if len(right) > 0 {
+		drawEndLabels(c, right, data)
+	}
+	return sentences(names.note(), b.note()), nil
 }
 
 // boxMark draws a group at x = i.
@@ -193,7 +255,7 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 	few := len(values) < minBoxValues // the dots suffice
 	c.StrokeLine2(draw.LineStyle{Color: edge, Width: 1.5}, x-half, trY(q[1]), x+half, trY(q[1]))
 	drawDots(c, trX, trY, dots{x: float64(b.i), values: g.Values, hollow: g.Hollow,
-		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge, halo: few, large: few}) // above the median
+		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge, few: few}) // above the median
 	if g.Interval != nil { // a bar with a dot at the mean
 		x, line := x+min(half+5, 0.48*pitch), draw.LineStyle{Color: black, Width: 0.8}
 		low, high := trY(g.Interval.Low), trY(g.Interval.High)
@@ -232,8 +294,7 @@ type dots struct {
 	x, spread float64
 	values    []float64 // NaN draws nothing
 	color     color.NRGBA
-	halo      bool   // draws a thin white ring, for dots on strong colours
-	large     bool   // draws larger dots, for few
+	few       bool   // draws larger dots with a thin white ring
 	hollow    []bool // marks hollow dots; nil for none
 }
 
@@ -244,7 +305,7 @@ func drawDots(c draw.Canvas, trX, trY func(float64) vg.Length, d dots) {
 	switch {
 	case trX(d.x+d.spread)-trX(d.x) < 4:
 		radius = 0.8
-	case d.large:
+	case d.few:
 		radius = 2
 	case d.hollow != nil:
 		radius = 1.5 // large enough for the hole to show
@@ -261,7 +322,7 @@ func drawDots(c draw.Canvas, trX, trY func(float64) vg.Length, d dots) {
 		}
 		drawn++
 		at := vg.Point{X: trX(x), Y: trY(v)}
-		if d.halo {
+		if d.few {
 			circle(c, color.NRGBA{0xff, 0xff, 0xff, 0xc8}, radius+0.35, at)
 		}
 		circle(c, d.color, radius, at)

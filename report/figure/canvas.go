@@ -21,10 +21,11 @@ type canvasState struct {
 
 // drawState holds the settings that Push saves and Pop restores.
 type drawState struct {
-	ctm   transform
-	color color.NRGBA
-	width vg.Length
-	dash  string // the operand of the PDF operator d
+	ctm        transform
+	color      color.NRGBA
+	width      vg.Length
+	dashes     []float64 // in points
+	dashOffset float64
 }
 
 func newCanvasState() canvasState { return canvasState{[]drawState{{ctm: identity}}} }
@@ -36,11 +37,11 @@ func (c *canvasState) SetLineWidth(w vg.Length) { c.cur().width = w }
 
 // SetLineDash implements vg.Canvas.
 func (c *canvasState) SetLineDash(pattern []vg.Length, offset vg.Length) {
-	parts := make([]string, len(pattern))
-	for i, d := range pattern {
-		parts[i] = pdfNumber(d.Points())
+	s := c.cur()
+	s.dashes, s.dashOffset = nil, offset.Points()
+	for _, d := range pattern {
+		s.dashes = append(s.dashes, d.Points())
 	}
-	c.cur().dash = "[" + strings.Join(parts, " ") + "] " + pdfNumber(offset.Points())
 }
 
 // SetColor implements vg.Canvas. A nil colour means black.

@@ -1,131 +1,18 @@
 package figure
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// category is a place on an axis of categories with the values shown there.
+// category is the label of a place on an axis of categories.
 type category struct {
-	text, colorOf string
-	samples       [][]float64 // one for each mark; NaN is a missing value
-	n             int         // number of values, shown unless 0
-}
-
-// categoryPlot draws marks over an axis of categories at 0, 1, 2 ... and labels the references on the
-// right.
-type categoryPlot struct {
-	xLabel         string
-	y              axis
-	categories     []category
-	references     []Reference
-	referencesOver bool // draws references over the marks
-	marks          plotterFunc
-}
-
-// check returns an error for categories that cannot be distinguished or drawn.
-func (o categoryPlot) check() error {
-	if err := o.labels().check("group", len(o.categories)); err != nil {
-		return err
-	}
-	for _, g := range o.categories {
-		some := 0
-		for _, values := range g.samples {
-			present, err := checkValues("its values", values)
-			if err != nil {
-				return fmt.Errorf("group %q: %w", g.text, err)
-			}
-			some += present
-		}
-		if some == 0 {
-			return fmt.Errorf("group %q: it has no values: leave it out", g.text)
-		}
-	}
-	return checkReferences(o.references)
-}
-
-func (o categoryPlot) labels() labels {
-	return func(i int) (label, colorOf string) { return o.categories[i].text, o.categories[i].colorOf }
-}
-
-// styles returns the style of each category.
-func (o categoryPlot) styles() []lineStyle { return o.labels().styles(len(o.categories), false) }
-
-// members counts the members of the marks.
-func (o categoryPlot) members() (n tally) {
-	for _, g := range o.categories {
-		for _, values := range g.samples {
-			present := len(finite(values))
-			n.add(present, len(values)-present, len(values))
-		}
-	}
-	return n
-}
-
-// count shows the number of values at each place if they differ.
-func (o categoryPlot) count() {
-	if n := o.members(); n.lo != n.hi {
-		for i, g := range o.categories {
-			o.categories[i].n = len(finite(g.samples[0]))
-		}
-	}
-}
-
-// draw returns a note on categories whose names do not fit.
-func (o categoryPlot) draw(c draw.Canvas) (note string, err error) {
-	right := insertReferences(nil, o.references, o.y)
-	area := draw.Crop(c, 0, 0, 0, -smallSize/2)
-	if len(right) > 0 {
-		area.Max.X -= endLabelsWidth(right)
-	}
-	if area.Size().X < 60 || area.Size().Y < 40 {
-		return "", errors.New("too little room is left between the axes: make the panel larger")
-	}
-	p := newPlot()
-	p.X.Min, p.X.Max = -0.6, float64(len(o.categories))-0.4
-	p.X.Tick.Marker, p.X.Tick.Length, p.X.Padding = plot.ConstantTicks{}, 0, 0 // labels has them
-	o.y.set(&p.Y, yTicks(area.Size().Y-30))
-	references := plotterFunc(func(c draw.Canvas, p *plot.Plot) {
-		drawReferences(c, p, o.references)
-	})
-	if o.referencesOver {
-		p.Add(o.marks, references)
-	} else {
-		p.Add(references, o.marks)
-	}
-	first := p.DataCanvas(area)
-	l := fitCategories(o.categories, first.Size().X, first.Min.X-c.Min.X)
-	title := vg.Length(0)
-	if o.xLabel != "" {
-		title = labelSize*leading + 1
-	}
-	whole := area
-	area.Min.Y += l.height + title
-	if area.Size().Y < 0.35*c.Size().Y {
-		return "", fmt.Errorf("the labels of the %d groups leave too little of the panel: shorten them",
-			len(o.categories))
-	}
-	o.y.set(&p.Y, yTicks(area.Size().Y-10))
-	data := p.DataCanvas(area)
-	if need := labelPitch * vg.Length(len(right)); need > data.Size().Y {
-		return "", fmt.Errorf("the labels of %d references do not fit: make the panel higher or "+
-			"leave some out", len(right))
-	}
-	p.Draw(area)
-	l.draw(data)
-	drawXLabel(whole, data, o.xLabel)
-	if len(right) > 0 {
-		drawEndLabels(c, right, data)
-	}
-	n := len(o.categories)
-	return noteIf(l.degrees == 90 && l.every > 1,
-		fmt.Sprintf("No room for the labels of %d of %d groups", n-(n+l.every-1)/l.every, n)), nil
+	text string
+	n    int // number of values, shown unless 0
 }
 
 // categoryLabels holds the layout of the labels of categories.
@@ -163,6 +50,13 @@ func fitCategories(all []category, width, left vg.Length) categoryLabels {
 		return categoryLabels{45, 1, (long+smallSize)*math.Sqrt2/2 + 3, single}
 	}
 	return categoryLabels{90, labelStep(len(all), width, 1.15*smallSize), long + 5, single}
+}
+
+// note says how many labels are left out.
+func (l categoryLabels) note() string {
+	n := len(l.lines)
+	return noteIf(l.degrees == 90 && l.every > 1,
+		fmt.Sprintf("No room for the labels of %d of %d groups", n-(n+l.every-1)/l.every, n))
 }
 
 // linesHeight returns the height of horizontal labels.

@@ -89,22 +89,6 @@ func ExampleBoxes() {
 	// Output: testdata/boxes.svg
 }
 
-// Training and test accuracy of two encodings.
-func ExampleBars() {
-	fmt.Println(drawn("bars.svg", 1.8, figure.Bars{
-		YLabel: "Accuracy", References: []figure.Reference{{Label: "chance", Y: 0.25}},
-		Groups: []figure.BarGroup{
-			{Label: "2d-fixed", Bars: []figure.Bar{
-				{Label: "training", Values: []float64{0.99, 1, 0.98}},
-				{Label: "test", Values: []float64{0.94, 0.97, 0.95}}}},
-			{Label: "nope", Bars: []figure.Bar{
-				{Label: "training", Values: []float64{0.97, 0.96, 0.99}},
-				{Label: "test", Values: []float64{0.3, 0.41, 0.36}}}},
-		},
-	}))
-	// Output: testdata/bars.svg
-}
-
 // Two points have room for their labels; three crowd, and the note names them.
 func ExampleScatter() {
 	point := func(label string, x, y float64) figure.ScatterPoint {

@@ -1,7 +1,7 @@
 // Package figure draws torchpe's figures: vector PDF and SVG for papers and web pages, PNG for
 // slides and READMEs.
 //
-// Compose puts panels on a page. A panel is a struct of numbers and texts: Lines, Boxes, Bars, Scatter,
+// Compose puts panels on a page. A panel is a struct of numbers and texts: Lines, Boxes, Scatter,
 // Matrix, Map, Puzzle, Strip or Schematic, whose fields say how they fit together. Compose returns a *Figure,
 // which Figure.Save writes. All figures share the theme in theme.go (one font, one set of sizes) and the
 // palette in palette.go (a positional encoding has the same colour in every figure). The note below a

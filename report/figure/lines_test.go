@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"torchpe/internal/expect"
-	"torchpe/report/internal/viewer"
 )
 
 // lineOf is a line over x = first, first + step, ... of one or more members.
@@ -87,8 +86,8 @@ func checkWords(t *testing.T, name string, pdf []byte, width, height float64) {
 		text string
 	}
 	var boxes []box
-	for _, m := range word.FindAllStringSubmatch(viewer.Poppler(t, pdf, "pdftotext", "-bbox",
-		viewer.PDF, "-"), -1) {
+	for _, m := range word.FindAllStringSubmatch(poppler(t, pdf, "pdftotext", "-bbox",
+		pdfFile, "-"), -1) {
 		b := box{text: m[5]}
 		for i := range b.at {
 			b.at[i], _ = strconv.ParseFloat(m[1+i], 64)

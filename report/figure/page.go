@@ -106,7 +106,7 @@ func noteHeight(note string, width vg.Length) vg.Length {
 	if note == "" {
 		return 0
 	}
-	return vg.Length(len(noteLines(note, width)))*noteLead + 2*margin
+	return vg.Length(len(noteText.wrap(note, width)))*noteLead + 2*margin
 }
 
 // legend returns the legend of the page. It has at most six rows.
@@ -194,7 +194,7 @@ func arrange(cells []placed, head bool) {
 			if c := (draw.Canvas{Canvas: newMeasure(), Rectangle: p.body}); checkSpace(c) == nil {
 				p.note, _ = p.draw(c) // paint returns the error
 			}
-			if lines := len(noteLines(p.note, p.whole.Size().X)); lines > 0 {
+			if lines := len(noteText.wrap(p.note, p.whole.Size().X)); lines > 0 {
 				need = max(need, vg.Length(lines)*noteLead+noteGap)
 			}
 		}
@@ -256,7 +256,7 @@ func (p placed) paint(c draw.Canvas) error {
 	if err == nil {
 		_, err = p.draw(c)
 	}
-	if lines := len(noteLines(p.note, p.whole.Size().X)); lines > 0 {
+	if lines := len(noteText.wrap(p.note, p.whole.Size().X)); lines > 0 {
 		c.Rectangle = p.whole
 		c.Min.Y = p.body.Min.Y - noteGap - vg.Length(lines)*noteLead
 		drawNote(c, p.note)

@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"torchpe/internal/expect"
-	"torchpe/report/internal/viewer"
 )
 
 // alone is a page with one panel.
@@ -21,10 +20,9 @@ func alone(p Panel, width, height float64) Page {
 
 // smallPanels is every kind of panel with few numbers.
 func smallPanels() []Panel {
-	boxes, bars := sigmaBoxes(), schemeBars()
+	boxes := sigmaBoxes()
 	boxes.Groups = []Group{boxes.Groups[1], boxes.Groups[11],
 		{Label: "rope", Values: []float64{0.5, nan, 0.7, 0.65}}}
-	bars.Groups, bars.References = bars.Groups[4:7], nil
 	scatter := sigmaScatter()
 	scatter.Points = scatter.Points[:6]
 	lines := logLines()
@@ -34,7 +32,7 @@ func smallPanels() []Panel {
 		RowLabels: []string{"a", "b", "c"}, Groups: []int{0, 0, 1},
 		GroupNames: []string{"left", "right"}}
 	schematic := Schematic{Boxes: exampleSchematic.Boxes[:2]}
-	return []Panel{lines, boxes, bars, scatter, matrix, learnedMap("Map", 0.3), examplePuzzle,
+	return []Panel{lines, boxes, scatter, matrix, learnedMap("Map", 0.3), examplePuzzle,
 		strip, schematic}
 }
 
@@ -73,7 +71,7 @@ func TestPageText(t *testing.T) {
 	s.Points = append(s.Points, ScatterPoint{X: 0, Y: -0.5})
 	pdf := encode(expect.Must(Compose(Page{Width: PageWidth, Title: "Learning σ", Rows: []Row{{Height: 2.5,
 		Cells: []Cell{{Panel: s}, {Panel: trainingLines(5)}}}}})), "pdf")
-	text := viewer.Poppler(t, pdf, "pdftotext", "-layout", viewer.PDF, "-")
+	text := poppler(t, pdf, "pdftotext", "-layout", pdfFile, "-")
 	expect.Contains(t, text, "Learning σ", "ρ² = .92, slope −0.8", "−0.5", "A ", "B\n",
 		"Validation accuracy", "±1 SD of 15 seeds.", "Mean of n = 5 models; band: ±1 SD.")
 	last := -1
@@ -108,7 +106,7 @@ func TestPageErrors(t *testing.T) {
 		"control character": {Width: 3, Title: "a\nb", Rows: rows(puzzle)},
 		"out of its panel":  {Width: 3, Rows: rows(Cell{Panel: Puzzle{Title: long}})},
 		"are left for the panel": {Width: 3,
-			Rows: []Row{{Height: 0.3, Cells: []Cell{{Panel: schemeBars()}}}}},
+			Rows: []Row{{Height: 0.15, Cells: []Cell{{Panel: schemeBoxes()}}}}},
 		"panel C: only": {Width: 3,
 			Rows: rows(puzzle, puzzle, Cell{Panel: examplePuzzle, Weight: 0.01})},
 		"are too little for a puz": {Width: 3, Rows: []Row{{Height: 0.4, Cells: []Cell{puzzle}}}},
@@ -144,8 +142,6 @@ func TestPanelErrors(t *testing.T) {
 			{Label: "a", Values: []float64{1}}}}},
 		{"has no values", Boxes{Groups: []Group{{Label: "a", Values: []float64{nan}}}}},
 		{"is -Inf", Boxes{Groups: []Group{{Label: "a", Values: []float64{-inf}}}}},
-		{"no groups", Bars{}},
-		{"has no values", Bars{Groups: []BarGroup{{Label: "a", Bars: []Bar{{}}}}}},
 		{"no points", Scatter{}},
 		{"leave points without numbers out", Scatter{Points: []ScatterPoint{{X: nan}}}},
 		{"is +Inf", Matrix{Rows: 1, Columns: 1, Values: []float64{inf}}},
@@ -217,7 +213,7 @@ func hostilePanels(rnd *rand.Rand) []Panel {
 	logs := rnd.IntN(3) == 0
 	lines := Lines{Title: text(), XLabel: text(), YLabel: text(), LogX: logs, Band: BandSD,
 		References: []Reference{{"x" + text(), value()}}}
-	boxes, bars := Boxes{YLabel: text()}, Bars{XLabel: text()}
+	boxes := Boxes{XLabel: text(), YLabel: text()}
 	scatter := Scatter{Annotation: text(), Note: "SD"}
 	where := Map{Edges: GridEdges(1, n), XLabel: text()}
 	for i := range n {
@@ -226,8 +222,6 @@ func hostilePanels(rnd *rand.Rand) []Panel {
 			LineSeries{Label: label, X: []float64{1, 2, 1e6},
 				Values: [][]float64{values(3), values(3)}})
 		boxes.Groups = append(boxes.Groups, Group{Label: label, Values: values(1 + rnd.IntN(8))})
-		bars.Groups = append(bars.Groups,
-			BarGroup{Label: label, Bars: []Bar{{"x", values(3)}, {"y", values(1 + rnd.IntN(3))}}})
 		scatter.Points = append(scatter.Points,
 			ScatterPoint{Label: text(), X: value(), Y: value(), XErr: math.Abs(value())})
 		where.XY = append(where.XY, [2]float64{value(), value()})
@@ -239,7 +233,7 @@ func hostilePanels(rnd *rand.Rand) []Panel {
 	strip := Strip{Groups: upTo(n), GroupNames: numbered(n)}
 	schematic := Schematic{Boxes: slowBoxes(min(n, 9))}
 	schematic.Boxes[0].Text = text()
-	return []Panel{lines, boxes, bars, scatter, where, matrix, diverging, strip, schematic}
+	return []Panel{lines, boxes, scatter, where, matrix, diverging, strip, schematic}
 }
 
 // Whatever the input, there is a figure without a NaN in it, or an error that is not about

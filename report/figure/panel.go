@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Panel is a drawing that Compose puts on a page: Lines, Boxes, Bars, Scatter, Matrix, Map, Puzzle,
-// Strip or Schematic.
+// Panel is a drawing that Compose puts on a page: Lines, Boxes, Scatter, Matrix, Map, Puzzle, Strip
+// or Schematic.
 type Panel interface {
 	heading() string // returns the title
 	// check returns an error for numbers and names that cannot be drawn at any size. Parts that do not fit

@@ -160,14 +160,6 @@ func TestPanelNotes(t *testing.T) {
 	}
 	gap := group("gap", 6)
 	gap.Values[2] = nan
-	bars := func(n ...int) Bars {
-		var b Bars
-		for i, k := range n {
-			b.Groups = append(b.Groups,
-				BarGroup{Label: strconv.Itoa(i), Bars: []Bar{{Values: make([]float64, k)}}})
-		}
-		return b
-	}
 	lines := func(band Band, series ...LineSeries) Lines { return Lines{Series: series, Band: band} }
 	one, two, missing := flat("rope", 0.5, 1), flat("nope", 0.5, 2), flat("t5", 0.5, 2)
 	missing.Values[1] = []float64{0.5, 0.5, nan}
@@ -182,9 +174,6 @@ func TestPanelNotes(t *testing.T) {
 		{Boxes{Groups: []Group{group("a", 7), group("b", 4)}},
 			"Box: quartiles and median; whiskers: up to 1.5 IQR; dots: models; n < 5: median only."},
 		{Boxes{Groups: []Group{group("a", 3)}}, "Line: median; dots: models; n = 3."},
-		{bars(3, 3), "Bar: mean; error bar: ±1 SD; dots: models; n = 3 each."},
-		{bars(3, 4), "Bar: mean; error bar: ±1 SD; dots: models; n = 3 to 4."},
-		{bars(1, 1), "One member per bar (n = 1)."},
 		{Matrix{Rows: 1, Columns: 2, Values: []float64{1, nan}}, "Grey: no value (1 of 2 cells)."},
 		{Matrix{Rows: 1, Columns: 1, Values: []float64{1}}, ""},
 		{Matrix{Rows: 1, Columns: 1, Values: []float64{1}, Note: "n = 1 model"}, "n = 1 model."},

@@ -23,20 +23,15 @@ func sigmaBoxes() Boxes {
 	return b
 }
 
-// schemeBars imitates training and test accuracy of eight schemes.
-func schemeBars() Bars {
+// schemeBoxes imitates test accuracy of eight schemes, with their accuracy in training.
+func schemeBoxes() Boxes {
 	rnd := rand.New(rand.NewPCG(7, 8))
-	b := Bars{YLabel: "Accuracy", References: []Reference{{"chance", 0.25}}}
+	b := Boxes{YLabel: "Accuracy", References: []Reference{{"chance", 0.25}}, Beside: []string{"training accuracy"}}
 	for i, label := range []string{"2d-fixed", "learn σ=0.2", "1d-fixed", "relative", "rope",
 		"c-nope", "random", "nope"} {
-		g := BarGroup{Label: label}
-		for k, name := range []string{"training", "test"} {
-			bar := Bar{Label: name}
-			for range 15 {
-				bar.Values = append(bar.Values,
-					min(1, 0.98-0.09*float64(i*k)+0.03*rnd.NormFloat64()))
-			}
-			g.Bars = append(g.Bars, bar)
+		g := Group{Label: label, Beside: []float64{0.98}}
+		for range 15 {
+			g.Values = append(g.Values, min(1, 0.98-0.09*float64(i)+0.03*rnd.NormFloat64()))
 		}
 		b.Groups = append(b.Groups, g)
 	}
@@ -181,7 +176,7 @@ func examplePages() map[string]Page {
 			}},
 		"comparison": {Width: PageWidth, Rows: []Row{
 			{Height: 2.3, Cells: []Cell{{Panel: sigmaBoxes()}}},
-			{Height: 2.3, Cells: []Cell{{Panel: schemeBars(), Weight: 1.3}, {Panel: logLines()}}},
+			{Height: 2.3, Cells: []Cell{{Panel: schemeBoxes(), Weight: 1.3}, {Panel: logLines()}}},
 		}},
 		"attention": {Width: PageWidth, Rows: []Row{
 			{Height: 1.35, Cells: []Cell{{Panel: attention("2d-fixed", 2)},
@@ -197,7 +192,7 @@ func examplePages() map[string]Page {
 		}},
 		"column": {Width: ColumnWidth, Rows: []Row{
 			{Height: 2.1, Cells: []Cell{{Panel: sigmaBoxes()}}},
-			{Height: 2.4, Cells: []Cell{{Panel: schemeBars()}}},
+			{Height: 2.4, Cells: []Cell{{Panel: schemeBoxes()}}},
 		}},
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"image/png"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,25 +25,14 @@ import (
 // The same drawing gives the same bytes, because the date is fixed. Text is as wide as gonum/plot
 // measures it, including kerning. The document keeps the first error, which write returns.
 //
-// It does not keep transforms on the PDF's graphics-state stack. Each mark that needs a transform is
-// wrapped in its own q … Q, so that the font and colour that fpdf assumes are always those of the page.
+// It does not keep transforms and colours on the PDF's graphics-state stack. Each mark sets its own, within
+// its own q … Q.
 type pdfCanvas struct {
 	canvasState
 	doc    *fpdf.Fpdf
 	height vg.Length
-	sent   pageState // graphics state of the page
 	fonts  map[string]bool
-	images int
 	widths map[int]bool // widths of the images in pixels
-}
-
-// pageState mirrors the graphics state of the page, so that only changes are written.
-type pageState struct {
-	rgb   [3]uint8
-	alpha uint8
-	width vg.Length
-	dash  string
-	font  font.Font
 }
 
 var _ vg.Canvas = (*pdfCanvas)(nil)
@@ -64,7 +52,6 @@ func newPDF(w, h vg.Length) *pdfCanvas {
 	// gonum's PNG canvas uses round joins too; miter joins overshoot on steep curves
 	c.doc.SetLineJoinStyle("round")
 	c.doc.AddPage()
-	c.sent = pageState{alpha: 0xff, width: -1, dash: "[] 0"}
 	vg.Initialize(c)
 	return c
 }
@@ -83,57 +70,41 @@ func (c *pdfCanvas) Stroke(p vg.Path) {
 	if s.width <= 0 || len(p) == 0 {
 		return
 	}
-	c.sendColor()
-	if c.sent.width != s.width {
-		c.doc.RawWriteStr(pdfNumber(s.width.Points()) + " w")
-		c.sent.width = s.width
-	}
-	if c.sent.dash != s.dash {
-		c.doc.RawWriteStr(s.dash + " d")
-		c.sent.dash = s.dash
-	}
-	c.transformed(func() { c.doc.RawWriteStr(pathOperators(p) + "S") })
+	c.mark(func() {
+		c.doc.SetLineWidth(s.width.Points())
+		c.doc.SetDashPattern(s.dashes, s.dashOffset)
+		c.path(p)
+		c.doc.DrawPath("D")
+	})
 }
 
 // Fill fills p by the non-zero winding rule.
 func (c *pdfCanvas) Fill(p vg.Path) {
-	if len(p) == 0 {
+	if len(p) > 0 {
+		c.mark(func() {
+			c.path(p)
+			c.doc.DrawPath("F")
+		})
+	}
+}
+
+// mark calls draw with the current colour, opacity and transform. It does nothing if the transform is singular.
+func (c *pdfCanvas) mark(draw func()) {
+	m, clr := c.cur().ctm, c.cur().color
+	if m[0]*m[3]-m[1]*m[2] == 0 {
 		return
 	}
-	c.sendColor()
-	c.transformed(func() { c.doc.RawWriteStr(pathOperators(p) + "f") })
-}
-
-// sendColor sets the page's stroke and fill colour and opacity to the current ones.
-func (c *pdfCanvas) sendColor() {
-	clr := c.cur().color
-	if rgb := [3]uint8{clr.R, clr.G, clr.B}; rgb != c.sent.rgb {
-		r, g, b := pdfNumber(float64(clr.R)/255), pdfNumber(float64(clr.G)/255), pdfNumber(float64(clr.B)/255)
-		c.doc.RawWriteStr(fmt.Sprintf("%s %s %s RG %s %s %s rg", r, g, b, r, g, b))
-		c.sent.rgb = rgb
-	}
-	c.sendAlpha(clr.A)
-}
-
-func (c *pdfCanvas) sendAlpha(a uint8) {
-	if a != c.sent.alpha {
-		c.doc.SetAlpha(float64(a)/255, "Normal")
-		c.sent.alpha = a
-	}
-}
-
-// transformed calls mark under the current transform. It does nothing if the transform is singular.
-func (c *pdfCanvas) transformed(mark func()) {
-	m := c.cur().ctm
-	switch {
-	case m == identity:
-		mark()
-	case m[0]*m[3]-m[1]*m[2] != 0:
-		c.doc.TransformBegin()
+	c.doc.TransformBegin()
+	if m != identity {
 		c.doc.Transform(fpdf.TransformMatrix{A: m[0], B: m[1], C: m[2], D: m[3], E: m[4], F: m[5]})
-		mark()
-		c.doc.TransformEnd()
 	}
+	r, g, b := int(clr.R), int(clr.G), int(clr.B)
+	c.doc.SetDrawColor(r, g, b)
+	c.doc.SetFillColor(r, g, b)
+	c.doc.SetTextColor(r, g, b)
+	c.doc.SetAlpha(float64(clr.A)/255, "Normal")
+	draw()
+	c.doc.TransformEnd()
 }
 
 // DrawImage draws img, upright and with its own opacity, into rect.
@@ -158,12 +129,11 @@ func (c *pdfCanvas) DrawImage(rect vg.Rectangle, img image.Image) {
 		c.doc.SetError(fmt.Errorf("image of %d x %d pixels: %w", flat.Rect.Dx(), flat.Rect.Dy(), err))
 		return
 	}
-	c.images++
-	name := fmt.Sprintf("image%04d", c.images)
+	name := fmt.Sprintf("image%04d", len(c.widths))
 	opts := fpdf.ImageOptions{ImageType: "png", AllowNegativePosition: true}
 	c.doc.RegisterImageOptionsReader(name, opts, &buf)
-	c.sendAlpha(0xff)
-	c.transformed(func() {
+	c.mark(func() {
+		c.doc.SetAlpha(1, "Normal")
 		x, y, w, h := rect.Min.X.Points(), c.fromTop(rect.Max.Y), size.X.Points(), size.Y.Points()
 		if padded > width {
 			c.doc.ClipRect(x, y, w, h, false)
@@ -195,12 +165,8 @@ func (c *pdfCanvas) FillString(f font.Face, pt vg.Point, text string) {
 		c.doc.AddUTF8FontFromBytes(name, "", ttf.Bytes())
 		c.fonts[name] = true
 	}
-	if c.sent.font != f.Font {
-		c.doc.SetFont(name, "", f.Font.Size.Points())
-		c.sent.font = f.Font
-	}
-	c.sendColor()
-	c.transformed(func() {
+	c.doc.SetFont(name, "", f.Font.Size.Points())
+	c.mark(func() {
 		for _, r := range kernedRuns(f, writable(text)) {
 			c.doc.Text((pt.X + r.dx).Points(), c.fromTop(pt.Y), r.text)
 		}
@@ -244,95 +210,36 @@ func kernedRuns(f font.Face, text string) (runs []kernedRun) {
 	return append(runs, kernedRun{dx, text[from:]})
 }
 
-// pdfNumber formats a number for PDF with at most three decimals (a thousandth of a point), without an
-// exponent or trailing zeros.
-func pdfNumber(x float64) string {
-	s := strconv.FormatFloat(x, 'f', 3, 64)
-	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-	if s == "-0" {
-		return "0"
-	}
-	return s
-}
-
-// pathWriter turns vg path components into PDF path operators.
-type pathWriter struct {
-	b    strings.Builder
-	open bool     // there is a current point
-	at   vg.Point // the current point
-}
-
-// pathOperators returns the operators that build p, each with a blank after it.
-func pathOperators(p vg.Path) string {
-	var w pathWriter
-	for _, comp := range p {
+// path adds a path to the page.
+func (c *pdfCanvas) path(p vg.Path) {
+	xy := func(pt vg.Point) (x, y float64) { return pt.X.Points(), c.fromTop(pt.Y) }
+	for i, comp := range p {
+		x, y := xy(comp.Pos)
 		switch comp.Type {
 		case vg.MoveComp:
-			w.op("m", comp.Pos)
+			c.doc.MoveTo(x, y)
 		case vg.LineComp:
-			w.line(comp.Pos)
+			c.doc.LineTo(x, y)
 		case vg.ArcComp:
-			w.arc(comp)
+			r, degrees := comp.Radius.Points(), 180/math.Pi
+			if i == 0 { // an arc is joined to the point before it, if there is one
+				sin, cos := math.Sincos(comp.Start)
+				c.doc.MoveTo(x+r*cos, y-r*sin)
+			}
+			for part := range 4 { // fpdf is exact enough for a quarter of a turn
+				from := comp.Start + comp.Angle*float64(part)/4
+				c.doc.ArcTo(x, y, r, r, 0, from*degrees, (from+comp.Angle/4)*degrees)
+			}
 		case vg.CurveComp:
-			w.curve(comp)
+			x0, y0 := xy(comp.Control[0])
+			x1, y1 := xy(comp.Control[len(comp.Control)-1])
+			if len(comp.Control) == 1 { // the equal cubic has its controls two thirds of the way to the quadratic's
+				atX, atY := c.doc.GetXY()
+				x0, y0, x1, y1 = atX+(x0-atX)*2/3, atY+(y0-atY)*2/3, x+(x1-x)*2/3, y+(y1-y)*2/3
+			}
+			c.doc.CurveBezierCubicTo(x0, y0, x1, y1, x, y)
 		case vg.CloseComp:
-			w.b.WriteString("h ")
+			c.doc.ClosePath()
 		}
-	}
-	return w.b.String()
-}
-
-// op writes the points and the operator. The last point becomes the current point.
-func (w *pathWriter) op(operator string, pts ...vg.Point) {
-	for _, pt := range pts {
-		w.b.WriteString(pdfNumber(pt.X.Points()) + " " + pdfNumber(pt.Y.Points()) + " ")
-	}
-	w.b.WriteString(operator + " ")
-	w.open, w.at = true, pts[len(pts)-1]
-}
-
-// line draws a line to pt, or moves there if there is no current point.
-func (w *pathWriter) line(pt vg.Point) {
-	if w.open {
-		w.op("l", pt)
-	} else {
-		w.op("m", pt)
-	}
-}
-
-// curve draws a quadratic or cubic Bézier curve from the current point.
-func (w *pathWriter) curve(comp vg.PathComp) {
-	first, last := comp.Control[0], comp.Control[len(comp.Control)-1]
-	if len(comp.Control) == 1 { // the equal cubic has its controls two thirds of the way to the quadratic's
-		first, last = toward(w.at, first, 2./3), toward(comp.Pos, first, 2./3)
-	}
-	w.op("c", first, last, comp.Pos)
-}
-
-func toward(a, b vg.Point, t vg.Length) vg.Point {
-	return vg.Point{X: a.X + t*(b.X-a.X), Y: a.Y + t*(b.Y-a.Y)}
-}
-
-// arc draws a circular arc as cubic curves of at most a quarter turn. Their error is below 0.03 % of the
-// radius.
-func (w *pathWriter) arc(comp vg.PathComp) {
-	on := func(a float64) vg.Point {
-		sin, cos := math.Sincos(a)
-		return vg.Point{X: comp.Pos.X + comp.Radius*vg.Length(cos),
-			Y: comp.Pos.Y + comp.Radius*vg.Length(sin)}
-	}
-	if start := on(comp.Start); !w.open || start != w.at {
-		w.line(start)
-	}
-	n := int(math.Ceil(math.Abs(comp.Angle) / (math.Pi / 2)))
-	for i := range n {
-		a := comp.Start + comp.Angle*float64(i)/float64(n)
-		b := comp.Start + comp.Angle*float64(i+1)/float64(n)
-		k := comp.Radius * vg.Length(4./3*math.Tan((b-a)/4))
-		p, q := on(a), on(b)
-		sa, ca := math.Sincos(a)
-		sb, cb := math.Sincos(b)
-		w.op("c", vg.Point{X: p.X - k*vg.Length(sa), Y: p.Y + k*vg.Length(ca)},
-			vg.Point{X: q.X + k*vg.Length(sb), Y: q.Y - k*vg.Length(cb)}, q)
 	}
 }

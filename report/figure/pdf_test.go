@@ -18,7 +18,6 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 
 	"torchpe/internal/expect"
-	"torchpe/report/internal/viewer"
 )
 
 func document(c *pdfCanvas) []byte { return []byte(expect.Written(c.write)) }
@@ -107,7 +106,7 @@ func blocks(min image.Point) image.Image {
 // drawnAt is the page of a PDF as poppler draws it at so many pixels an inch.
 func drawnAt(t *testing.T, pdf []byte, resolution string) image.Image {
 	t.Helper()
-	text := viewer.Poppler(t, pdf, "pdftoppm", "-r", resolution, "-png", viewer.PDF)
+	text := poppler(t, pdf, "pdftoppm", "-r", resolution, "-png", pdfFile)
 	return expect.Must(png.Decode(strings.NewReader(text)))
 }
 
@@ -267,5 +266,5 @@ func TestEmptyMarks(t *testing.T) {
 	// fpdf's own preamble
 	expect.Equal(t, "marks that draw nothing wrote", string(operators(t, pdf)),
 		"0 J\n1 j\n0.57 w\n0.000 G\n0.000 g\n")
-	expect.Contains(t, viewer.Poppler(t, pdf, "pdfinfo", viewer.PDF), "200 x 100 pts")
+	expect.Contains(t, poppler(t, pdf, "pdfinfo", pdfFile), "200 x 100 pts")
 }

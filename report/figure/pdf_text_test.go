@@ -14,7 +14,6 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"torchpe/internal/expect"
-	"torchpe/report/internal/viewer"
 )
 
 func face(variant font.Variant, size vg.Length) font.Face {
@@ -37,7 +36,7 @@ func TestTextIsUnicode(t *testing.T) {
 	}
 	pdf := document(c)
 	var got []string
-	for line := range strings.Lines(viewer.Poppler(t, pdf, "pdftotext", "-layout", viewer.PDF,
+	for line := range strings.Lines(poppler(t, pdf, "pdftotext", "-layout", pdfFile,
 		"-")) {
 		if line = strings.Trim(line, " \f\n"); line != "" {
 			got = append(got, line)
@@ -66,7 +65,7 @@ func TestFontsAreEmbedded(t *testing.T) {
 		c.FillString(plot.DefaultTextHandler.Cache().Lookup(f, f.Size),
 			vg.Point{X: 5, Y: vg.Length(10 + 15*i)}, "σ = 0.2")
 	}
-	out := viewer.Poppler(t, document(c), "pdffonts", viewer.PDF)
+	out := poppler(t, document(c), "pdffonts", pdfFile)
 	expect.Equal(t, out+"\nembedded CID TrueType fonts with a Unicode map", len(fontRow.FindAllString(out, -1)), 4)
 	expect.Contains(t, out, "sans-regular ", "sans-italic ", "sans-bold ",
 		"sans-bolditalic ")
@@ -79,8 +78,8 @@ func TestTextIsAsWideAsMeasured(t *testing.T) {
 	for _, s := range []string{"Validation", "AVATAR", "σ=0.2", "1111", "To"} {
 		c := newPDF(200, 100)
 		c.FillString(f, vg.Point{X: 30, Y: 40}, s)
-		words := word.FindAllStringSubmatch(viewer.Poppler(t, document(c), "pdftotext", "-bbox",
-			viewer.PDF, "-"), -1)
+		words := word.FindAllStringSubmatch(poppler(t, document(c), "pdftotext", "-bbox",
+			pdfFile, "-"), -1)
 		if len(words) != 1 || words[0][5] != s {
 			t.Errorf("%q: poppler finds the words %q", s, words)
 			continue
@@ -101,6 +100,6 @@ func TestHostileText(t *testing.T) {
 		"注意", strings.Repeat("(", 300)} {
 		c.FillString(face("Sans", 8), vg.Point{X: 5, Y: vg.Length(20 + 20*i)}, s)
 	}
-	out := viewer.Poppler(t, document(c), "pdftotext", "-layout", viewer.PDF, "-")
+	out := poppler(t, document(c), "pdftotext", "-layout", pdfFile, "-")
 	expect.Contains(t, out, "cut \uFFFD", "emoji \uFFFD done", "tab and nul")
 }

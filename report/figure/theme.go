@@ -162,14 +162,9 @@ func paintBackground(c draw.Canvas) {
 // inset returns c without the margin around the figure.
 func inset(c draw.Canvas) draw.Canvas { return draw.Crop(c, margin, -margin, margin, -margin) }
 
-// noteLines wraps a note to a width.
-func noteLines(note string, width vg.Length) []string {
-	return noteText.wrap(note, width)
-}
-
 // drawNote writes the note along the lower edge of c.
 func drawNote(c draw.Canvas, note string) {
-	lines := noteLines(note, c.Size().X)
+	lines := noteText.wrap(note, c.Size().X)
 	for i, line := range lines {
 		noteText.left(c, c.Min.X, c.Min.Y+noteLead*(vg.Length(len(lines)-i)-0.5), line)
 	}

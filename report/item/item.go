@@ -54,20 +54,11 @@ func (d *Draft) Row(height float64, panels ...figure.Panel) {
 // do not count as names: some may be left out.
 func hasManyNames(p figure.Panel) bool {
 	const most = 15
+	boxes, _ := p.(figure.Boxes)
 	names := 0
-	add := func(label string) {
-		if _, err := strconv.ParseFloat(strings.TrimSuffix(label, "*"), 64); err != nil {
+	for _, g := range boxes.Groups {
+		if _, err := strconv.ParseFloat(strings.TrimSuffix(g.Label, "*"), 64); err != nil {
 			names++
-		}
-	}
-	switch p := p.(type) {
-	case figure.Boxes:
-		for _, g := range p.Groups {
-			add(g.Label)
-		}
-	case figure.Bars:
-		for _, g := range p.Groups {
-			add(g.Label)
 		}
 	}
 	return names > most
@@ -79,8 +70,6 @@ func isEmpty(p figure.Panel) bool {
 	case nil:
 		return true
 	case figure.Boxes:
-		return p.Groups == nil
-	case figure.Bars:
 		return p.Groups == nil
 	case figure.Lines:
 		return p.Series == nil
@@ -94,18 +83,12 @@ func isEmpty(p figure.Panel) bool {
 	return false
 }
 
-// Pairs adds panels in rows of two.
-func (d *Draft) Pairs(height float64, panels []figure.Panel) {
-	for row := range slices.Chunk(panels, 2) {
-		d.Row(height, row...)
-	}
-}
-
-// Grid adds panels in rows of nearly the same length, at most most.
+// Grid adds panels in rows of nearly the same length, at most most, the longer ones first.
 func (d *Draft) Grid(height float64, most int, panels []figure.Panel) {
 	rows := (len(panels) + most - 1) / most
 	for i := range rows {
-		d.Row(height, panels[i*len(panels)/rows:(i+1)*len(panels)/rows]...)
+		end := func(row int) int { return (row*len(panels) + rows - 1) / rows }
+		d.Row(height, panels[end(i):end(i+1)]...)
 	}
 }
 

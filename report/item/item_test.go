@@ -23,7 +23,7 @@ func TestNoRoom(t *testing.T) {
 		d := Draft{Item: document.Item{ID: "maps", Section: "Maps", Tables: []document.Named{{Name: "maps",
 			Table: table.Table{Columns: []table.Column{{Heading: "x", Name: "x"}}}}}}}
 		p := figure.Map{Title: title, XY: make([][2]float64, 2)}
-		d.Pairs(2, []figure.Panel{p, p})
+		d.Grid(2, 2, []figure.Panel{p, p})
 		return d.Finish()
 	}
 	if wide := made(strings.Repeat("title ", 24)); wide.Figure == nil || len(wide.Panels) != 2 {

@@ -32,7 +32,6 @@ type Spec[R any, D Drafted] struct {
 type Row[D Drafted] struct {
 	Height float64 // in inches
 	Most   int     // panels per row, in rows of nearly the same length; 0: all in one row
-	Pairs  bool    // in rows of two
 	Panels []Panel[D]
 }
 
@@ -84,12 +83,9 @@ func (it Spec[R, D]) show(in D, words Words[D]) error {
 			}
 			panels = append(panels, drawn...)
 		}
-		switch {
-		case r.Pairs:
-			d.Pairs(r.Height, panels)
-		case r.Most > 0:
+		if r.Most > 0 {
 			d.Grid(r.Height, r.Most, panels)
-		default:
+		} else {
 			d.Row(r.Height, panels...)
 		}
 	}

@@ -108,7 +108,7 @@ func Covers(measure string) [2]float64 {
 	switch kind, _, _ := strings.Cut(measure, "/"); kind {
 	case "train", "iid", "validation", "noise", "cosine", "tangent_alignment":
 		return [2]float64{0, 1}
-	case "modularity", "clustering", "toeplitz_r2", "jsd", "disparity", "pe_moved", "pe_gradient_share",
+	case "modularity", "clustering", "jsd", "disparity", "pe_moved", "pe_gradient_share",
 		"pe_disparity", "pe_cosine":
 		return [2]float64{0, 0.1}
 	}

@@ -39,7 +39,7 @@ func (r *Report) draft(it spec) (*draft, error) {
 
 // specs lists the items of a report in their order.
 func specs() []spec {
-	pairs := func(draw panel) []row { return []row{{Height: 2.6, Pairs: true, Panels: []panel{draw}}} }
+	pairs := func(draw panel) []row { return []row{{Height: 2.6, Most: 2, Panels: []panel{draw}}} }
 	return []spec{
 		{ID: "scores", Section: "What these runs say", Title: "Accuracy on inputs longer than in training",
 			Of: languages, Tables: []func(*draft){scores},

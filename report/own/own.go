@@ -98,7 +98,7 @@ const (
 
 func plots(panels ...panel) row { return row{Height: plotHeight, Panels: panels} }
 
-func pairs(draw panel) row { return row{Height: mapHeight, Pairs: true, Panels: []panel{draw}} }
+func pairs(draw panel) row { return row{Height: mapHeight, Most: 2, Panels: []panel{draw}} }
 
 // specs lists the items of a report in their order.
 func specs() []spec {

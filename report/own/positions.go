@@ -202,7 +202,7 @@ func attention(d *draft) error {
 			m.Max = most // one range of colours for all
 			panels = append(panels, m)
 		}
-		d.Pairs(mapHeight, panels)
+		d.Grid(mapHeight, 2, panels)
 	}
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"slices"
 
 	"torchpe/internal/atomicfile"
-	"torchpe/internal/wording"
 )
 
 // Explorer is an interactive page about the tokens of trained models. It shows a map of the learned
@@ -112,9 +111,6 @@ func (p Explorer) Save(path string) (left string, err error) {
 	total, dropped := 0, 0
 	var models []Model
 	for _, m := range p.Models {
-		if err := m.check(n); err != nil {
-			return "", fmt.Errorf("explorer: %s: %w", m.Label, err)
-		}
 		size += 64*n + 20*n*len(m.Frames)
 		out := Model{Label: m.Label, Axes: m.Axes, Map: rounded(m.Map), Frames: []Frame{}}
 		last := m.Map
@@ -152,24 +148,6 @@ func (p Explorer) Save(path string) (left string, err error) {
 		"Data": map[string]any{"tokens": p.Tokens, "groups": groups, "models": models},
 	}
 	return left, atomicfile.Write(path, func(w io.Writer) error { return render(w, explorerLayout, page) })
-}
-
-// check returns an error unless all parts of a model have n tokens.
-func (m Model) check(n int) error {
-	if len(m.Map) != n {
-		return fmt.Errorf("%d points for %s", len(m.Map), wording.Count(n, "token"))
-	}
-	for _, f := range m.Frames {
-		if len(f.Map) != n {
-			return fmt.Errorf("step %d: %d points for %s", f.Step, len(f.Map), wording.Count(n, "token"))
-		}
-	}
-	for _, x := range m.Matrices {
-		if len(x.Values) != n*n {
-			return fmt.Errorf("%s: %d values for %s", x.Label, len(x.Values), wording.Count(n, "token"))
-		}
-	}
-	return nil
 }
 
 // aligned rotates a map around 0, and reflects it if needed, so that its points are closest to those of

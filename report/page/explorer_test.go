@@ -187,13 +187,3 @@ func TestSize(t *testing.T) {
 		t.Errorf("%+v: too wide, dots missing, or too small for a finger", got)
 	}
 }
-
-func TestRefuses(t *testing.T) {
-	p := ring(3, 1)
-	p.Models[0].Map = p.Models[0].Map[:2]
-	file := filepath.Join(t.TempDir(), "a.html")
-	expect.Error(t, expect.ErrorOf(p.Save(file)), "2 points")
-	p = ring(3, 1)
-	p.Models[0].Matrices[0].Values = []float64{1}
-	expect.Error(t, expect.ErrorOf(p.Save(file)), "1 value")
-}

@@ -98,13 +98,6 @@ type Link struct {
 
 // write writes p to w.
 func (p Page) write(w io.Writer) error {
-	used := map[string]bool{}
-	for _, s := range p.Sections {
-		if used[s.ID] {
-			return fmt.Errorf("page %q: two sections have the ID %q", p.Title, s.ID)
-		}
-		used[s.ID] = true
-	}
 	return render(w, layout, struct {
 		Page
 		CSS template.CSS

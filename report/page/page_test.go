@@ -138,18 +138,6 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-func TestFaults(t *testing.T) {
-	invalid := TableItem{Table: table.Table{Title: "T"}}
-	for want, sections := range map[string][]Section{
-		`two sections have the ID "s"`: {{ID: "s"}, {ID: "s"}},
-		"no columns":                   {{ID: "s", Items: []Item{invalid}}},
-	} {
-		var b bytes.Buffer
-		expect.Error(t, (Page{Sections: sections}).write(&b), want)
-		expect.Equal(t, fmt.Sprintf("%s: bytes written before the error", want), b.Len(), 0)
-	}
-}
-
 var errFull = errors.New("no space left on device")
 
 type fullDisk struct{}

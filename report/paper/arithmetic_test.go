@@ -125,36 +125,6 @@ func aboutMean(a []float64, d int) []float64 {
 	return out
 }
 
-// dimensions returns the effective rank of a table [n,d]: exp of the entropy of its singular
-// values.
-func dimensions(table []float64, d int) float64 {
-	_, norms := rotated(table, d)
-	floats.Scale(1/floats.Sum(norms), norms)
-	return math.Exp(stat.Entropy(norms))
-}
-
-// byDistance returns the share of the variance of E E^T that its diagonals' means explain: the
-// variance between diagonals over that of all.
-func byDistance(table []float64, d int) float64 {
-	n := len(table) / d
-	diagonals := map[int][]float64{}
-	var all []float64
-	for i := range n {
-		for j := range n {
-			v := floats.Dot(table[i*d:(i+1)*d], table[j*d:(j+1)*d])
-			diagonals[i-j], all = append(diagonals[i-j], v), append(all, v)
-		}
-	}
-	mean, between, total := average(all), 0.0, 0.0
-	for _, own := range diagonals {
-		between += float64(len(own)) * (average(own) - mean) * (average(own) - mean)
-	}
-	for _, v := range all {
-		total += (v - mean) * (v - mean)
-	}
-	return between / total
-}
-
 // ranks returns ranks from 1; equal numbers share their mean rank.
 func ranks(x []float64) (out []float64) {
 	for _, v := range x {
@@ -255,10 +225,7 @@ func TestArithmetic(t *testing.T) {
 		"turned":   {orthogonalDistance(quarter, square, 2), 0},
 		"doubled": {orthogonalDistance([]float64{4, 0, 0, 4}, []float64{2, 0, 0, 2}, 2),
 			math.Sqrt(8)},
-		"disparity":  {shapeDisparity(quarter, square, 2), 0},
-		"dimensions": {dimensions([]float64{3, 0, 0, 3, 0, 0}, 2), 2},
-		// E E^T = (1 2; 2 5): diagonals of mean 3 and 2 about 2.5, 4/4 of a total of 9.
-		"by distance": {byDistance([]float64{1, 0, 2, 1}, 2), 1.0 / 9},
+		"disparity": {shapeDisparity(quarter, square, 2), 0},
 		// scipy.stats: 2*t.sf(2.5, 14), f.sf(.24, 7, 112), t.ppf(.975, df); a Cauchy's by hand.
 		"t":      {twoSided(2.5, 14), 0.025466664614062152},
 		"Cauchy": {twoSided(1, 1), .5},

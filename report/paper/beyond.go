@@ -144,7 +144,7 @@ func (d *draft) maps() error {
 		task   string
 		groups []cohort.Group
 	}{
-		{"puzzles", append(mainExemplars(s), groupNamed(mainGroups(s), reference)...)},
+		{"puzzles", append(exemplars(mainGroups(s)), groupNamed(mainGroups(s), reference)...)},
 		{"simulated network", exemplars(nmarGroups(s))},
 		{"fMRI", exemplars(fmriAt(0.5)(s))},
 	} {
@@ -222,16 +222,6 @@ func mapsOf(task string, g cohort.Group, t *table.Table) ([]figure.Panel, error)
 			table.Count(i), table.Text(tokens.Module(i)), table.Number(at[0]), table.Number(at[1])})
 	}
 	return panels, nil
-}
-
-// course draws how encodings change over training on a task.
-func course(name, title string, x item.Clock) panel {
-	return func(d *draft) ([]figure.Panel, error) {
-		return d.courses("_"+name, x, d.Groups, []item.Column{
-			{Measure: "modularity", Title: title, Axis: "Modularity Q"},
-			{Measure: "pe_norm", Title: title, Axis: "Norm of the PE"},
-			{Measure: "pe_effective_rank", Title: title, Axis: "Effective rank of the PE"}})
-	}
 }
 
 const motionHeading = "||E − E₀|| / ||E₀||"

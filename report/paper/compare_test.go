@@ -144,15 +144,6 @@ func show(p figure.Panel) drawn {
 				values: s.Values})
 		}
 		return d
-	case figure.Bars:
-		d := drawn{title: p.Title, y: p.YLabel, lines: p.References}
-		for _, g := range p.Groups {
-			for _, b := range g.Bars {
-				d.marks = append(d.marks, mark{label: g.Label + ": " + b.Label, colour: g.ColorOf,
-					values: [][]float64{b.Values}})
-			}
-		}
-		return d
 	case figure.Scatter:
 		d := drawn{title: p.Title, y: p.XLabel + ", " + p.YLabel, note: p.Note + "; " +
 			p.Annotation}

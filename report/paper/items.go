@@ -96,7 +96,8 @@ func puzzleItems() []spec {
 			Caption: accuracyCaption + "{truth test}"},
 		{ID: "table_a2", Section: puzzles, Title: "Table A2: accuracy by σ",
 			Of: mainLearned, Lacks: []lack{sigmas(main("fig2"))},
-			Tables: []func(*draft){accuracyTable("A2")}, Caption: accuracyCaption},
+			Tables: []func(*draft){accuracyTable("A2")}, Caption: accuracyCaption + " Published IID values are " +
+				publishedIID()},
 		{ID: "table_a3", Section: puzzles, Title: "Table A3: attention near the ground truth by σ",
 			Of: mainLearned, Lacks: []lack{sigmas(main("fig2")), anyReference}, Only: (*draft).isCompared,
 			Tables: []func(*draft){likenessTable}, Caption: poolingNote + " The paper does not say how it pooled."},
@@ -128,8 +129,8 @@ func puzzleItems() []spec {
 					"+ PE", "trained model", "symbol")),
 				plots(noiseBySigma, noiseLines),
 				plots(boxPlot{"Mean over noise, by initial σ", "Validation accuracy", "noise", learned, true, true,
-					false}.draw,
-					boxPlot{"Mean over noise", "Validation accuracy", "noise", common, false, true, false}.draw),
+					nil}.draw,
+					boxPlot{"Mean over noise", "Validation accuracy", "noise", common, false, true, nil}.draw),
 			},
 			Tables: []func(*draft){noiseTable},
 			Caption: "Validation accuracy when Gaussian noise of a standard deviation (amplitude) is " +
@@ -169,7 +170,9 @@ func variantItems() []spec {
 		{ID: "fig_a7", Section: variants, Title: "Figure A7 (A6 in the first version): optimizer",
 			Of: byOptimizer, Lacks: optimizers,
 			Rows: []row{plots(from(smallSGD, accuracyOver("_sgd_curves", "SGD: ", everything))),
-				plots(from(smallAdam, accuracyOver("_adam_curves", "Adam: ", everything))), plots(optimizerBars)},
+				plots(from(smallAdam, accuracyOver("_adam_curves", "Adam: ", everything))),
+				plots(from(smallSGD, validationBySigma("SGD: after training")),
+					from(smallAdam, validationBySigma("Adam: after training")))},
 			Tables:  []func(*draft){perModel("Accuracy by optimizer")},
 			Caption: "Encodings that start very small, trained by SGD and by Adam ({epochs}).{fit}{stopped}"},
 		{ID: "table_a4", Section: variants, Title: "Table A4: Adam and SGD", Of: byOptimizer, Lacks: optimizers,
@@ -213,7 +216,7 @@ func maskedItems() []spec {
 	nmar := encodings(maskedBy("fig4", func(s *Study) []cohort.Model { return s.NMAR }, 0.5),
 		paper.MaskedEncodings()...)
 	scores := plots(modularityBoxes, clusteringBoxes)
-	errors := []row{plots(mseCourses), plots(mseBars(paper.TestLevel))}
+	errors := []row{plots(mseCourses), plots(mseBoxes(paper.TestLevel))}
 	all := []spec{
 		{ID: "fig4", Section: masked, Title: "Figure 4 (A15 in the first version): simulated network",
 			Of: nmarGroups, Lacks: []lack{nmar},
@@ -221,7 +224,7 @@ func maskedItems() []spec {
 				{Height: 2.1, Panels: []panel{simulation}},
 				flat(maskingSchematic),
 				scores,
-				plots(mseBars("0.50")),
+				plots(mseBoxes("0.50")),
 				flat(scoringSchematic),
 				squares(cosineMatrices),
 			},
@@ -240,7 +243,7 @@ func maskedItems() []spec {
 				flat(regionSchematic)}, errors...),
 			Caption: "{strip}"}),
 		fmri("fig6", "Figure 6 (5 in the first version): networks in learned encodings", "fig5", 0.5, spec{
-			Only: func(d *draft) bool { return d.has("toeplitz_r2") }, // some encoding has a table
+			Only: (*draft).hasTables,
 			Rows: []row{{Height: 1.1, Panels: []panel{networkStrip}},
 				flat(scoringSchematic),
 				squares(proximityMatrices), scores},
@@ -277,9 +280,6 @@ func puzzlesLacking(what string, flags ...string) lack {
 }
 
 func beyondItems() []spec {
-	accuracies := []item.Column{{Measure: "train", Heading: "training"},
-		{Measure: "iid", Heading: "held out, same kind (IID)"},
-		{Measure: "validation", Heading: "validation, unlike training (OOD)"}}
 	onPuzzles := puzzlesLacking("models on puzzles")
 	return []spec{
 		{ID: "equal_training", Section: beyond, Title: "Generalisation at equal training accuracy",
@@ -297,23 +297,9 @@ func beyondItems() []spec {
 				"block, and reads the answer at the last token; the text suggests one PE at the input " +
 				"and the answer at the probe's token. The paper does not say that either matters. Validation " +
 				"accuracy by σ in all four readings ({epochs}), all else as in the code.{fit}"},
-		{ID: "iid_ood", Section: beyond, Title: "Held-out puzzles of the same kind, and of another",
-			Of: mainGroups, None: onPuzzles,
-			Rows: []row{
-				plots(accuracyBars("By initial σ", "Initial σ", "Accuracy", besideCommon(learned), sigmaLabel,
-					accuracies)),
-				plots(accuracyBars("Common encodings", "", "Accuracy", common, cohort.Group.Starred, accuracies))},
-			Tables: []func(*draft){perModel("IID and OOD accuracy")},
-			Caption: "The paper reports training and validation accuracy. A third set in its files, " +
-				"held out from the training puzzles, separates memorising from not generalising to other " +
-				"puzzles: published values are " + publishedIID() + "{fit}"},
 		{ID: "conditions", Section: beyond, Title: "Accuracy by kind of puzzle",
 			Of: mainGroups, None: onPuzzles,
-			Rows: []row{
-				plots(accuracyBars("Learned encodings", "", "Validation accuracy", besideCommon(exemplars),
-					cohort.Group.Starred, conditionColumns())),
-				plots(accuracyBars("Common encodings", "", "Validation accuracy", common,
-					cohort.Group.Starred, conditionColumns()))},
+			Rows:   []row{plots(byKind(besideCommon(exemplars))), plots(byKind(common))},
 			Tables: []func(*draft){perModel("Accuracy by kind of puzzle", conditionColumns()...)},
 			Caption: "Validation accuracy by the number of rows and columns that must be combined. " +
 				"People (n = 40) reach .967, .870 and .663, and the published models of learn-0.2 .983, " +
@@ -322,13 +308,6 @@ func beyondItems() []spec {
 			None: puzzlesLacking("models with learned encodings"), Make: (*draft).maps,
 			Caption: "The first two principal axes of an encoding (first block, first seed), with the share of " +
 				"variance explained by each.{cells}{nodes by module}{regions}"},
-		{ID: "course", Section: beyond, Title: "Learned encodings over training", Of: mapped,
-			None: puzzlesLacking("runs with records of their encodings' norm, effective rank or modularity"),
-			Rows: []row{plots(from(mainExemplars, course("puzzles", "Puzzles", item.Epochs))),
-				plots(from(nmarLearned, course("network", "Simulated network", item.Steps))),
-				plots(from(fmriLearned, course("fmri", "fMRI", item.Steps)))},
-			Caption: "How the learned encodings change in training: {course}, means over blocks.{stopped}"},
-		toeplitz(),
 	}
 }
 
@@ -348,29 +327,4 @@ func lazy() spec {
 		Tables: []func(*draft){perModel("Motion of learned encodings", motionColumns()...)},
 		Caption: "A model is lazy if it fits its training data while its weights hardly leave " +
 			"their start: its tangent kernel does not change.{motion}{gradient}{table}{kernel}{fit}{stopped}"}
-}
-
-// toeplitz returns the figure of Toeplitzness and effective rank.
-func toeplitz() spec {
-	it := spec{ID: "toeplitz", Section: beyond, Title: "Toeplitzness and effective rank", Of: withTables,
-		None: puzzlesLacking("models whose encodings have a table"),
-		Tables: []func(*draft){perModel("Toeplitzness",
-			item.Column{Measure: "toeplitz_r2", Heading: "Toeplitz R²"},
-			item.Column{Measure: "effective_rank", Heading: "effective rank"})},
-		Caption: "Share of the variance of E Eᵀ that a Toeplitz matrix, a function of the " +
-			"distance between two tokens in their order, explains (TISA, section 3.1): 1 for a line " +
-			"of tokens, low if their order in the model is another. The diagonal " +
-			"alone gives a random table of n tokens and d dimensions about d / (d + n). Also the " +
-			"effective rank of the encodings. Means over blocks. Encodings without a table, such as " +
-			"rope, have neither."}
-	for _, part := range []struct {
-		name string
-		of   source
-	}{{"puzzles", mainGroups}, {"simulated network", nmarGroups}, {"fMRI", fmriAt(0.5)}} {
-		it.Rows = append(it.Rows, plots(from(part.of, boxPlot{title: "Toeplitzness, " + part.name, yLabel: "R² of E Eᵀ",
-			measure: "toeplitz_r2"}.draw),
-			from(part.of, boxPlot{title: "Effective rank, " + part.name, yLabel: "Dimensions",
-				measure: "effective_rank"}.draw)))
-	}
-	return it
 }

@@ -51,17 +51,17 @@ func clusteringBoxes(d *draft) ([]figure.Panel, error) {
 		d.ByMean(d.Groups, "modularity", false))), nil
 }
 
-// mseBars draws errors in training and in the test with a share of tokens masked, beside those of the
+// mseBoxes draws errors in the test with a share of tokens masked, beside those in training and those of the
 // baselines.
-func mseBars(level string) panel {
+func mseBoxes(level string) panel {
+	test := "test_mse/" + level
 	return func(d *draft) ([]figure.Panel, error) {
-		test := "test_mse/" + level
-		b := figure.Bars{Title: "Errors after training", YLabel: "MSE",
-			References: item.References(d.first(), level)}
-		return one(d.bars(b, d.ByMean(d.Groups, test, false),
-			func(g cohort.Group) string { return g.Label },
-			item.Column{Measure: "train_mse", Heading: "training"},
-			item.Column{Measure: test, Heading: "test, " + strings.TrimPrefix(level, "0.") + " % masked"})), nil
+		b := boxPlot{title: "Errors after training, " + strings.TrimPrefix(level, "0.") + " % masked",
+			yLabel: "Test MSE", measure: test,
+			beside: []item.Column{{Measure: "train_mse", Heading: "training MSE"}},
+			of:     func(all []cohort.Group) []cohort.Group { return d.ByMean(all, test, false) }}.boxes(d)
+		b.References = item.References(d.first(), level)
+		return one(b), nil
 	}
 }
 

@@ -48,16 +48,11 @@ func falling(all []bunch, of func(seen) float64) []bunch {
 	return out
 }
 
-// errorBars are the errors after training with those of predictions that need none.
-func errorBars(all []bunch, level, percent string) drawn {
-	d := drawn{title: "Errors after training", y: "MSE"}
+// errorBoxes are the errors after training with those of predictions that need none.
+func errorBoxes(all []bunch, level, percent string) drawn {
 	all = falling(all, end("test_mse/"+level))
-	for _, b := range all {
-		d.marks = append(d.marks, mark{label: b.label + ": training", colour: b.label,
-			values: [][]float64{b.of(end("train_mse"))}},
-			mark{label: b.label + ": test, " + percent + " % masked", colour: b.label,
-				values: [][]float64{b.of(end("test_mse/" + level))}})
-	}
+	d := drawn{title: "Errors after training, " + percent + " % masked", y: "Test MSE", note: "training MSE",
+		marks: boxMarks(all, func(b bunch) string { return b.label }, end("test_mse/"+level), end("train_mse"))}
 	base := all[0].models[0].folder.result.object("baselines")
 	d.lines = []figure.Reference{{Label: "conditional Gaussian",
 		Y: base.object("gaussian").number(level)},
@@ -262,7 +257,7 @@ func fig4Numbers(t *testing.T, w *world) {
 	network, series := simulated(2000, 4) // of the runs' config.json
 	w.checkPanels(t, "fig4", slices.Concat([]drawn{network, series, {title: "Masked prediction"}},
 		scoreBoxes(all),
-		[]drawn{errorBars(all, "0.50", "50"), {title: "Modularity"}}, cosines)...)
+		[]drawn{errorBoxes(all, "0.50", "50"), {title: "Modularity"}}, cosines)...)
 	f, df, df2 := w.varianceRatio(all, end("test_mse/0.50"))
 	w.checkCaption(t, "fig4", append(w.checkChance(t, "fig4", all, apart), "15 nodes in 3 modules", "(1200 steps;",
 		fmt.Sprintf("F(%g, %g) = %.2f, %s (the paper prints F = .24, p = .97).", df, df2, f,
@@ -296,7 +291,7 @@ func (w *world) errorCourses(t *testing.T, id string, all []bunch) []drawn {
 	return []drawn{{title: "Training", y: "MSE in training", marks: courseMarks(all, "step",
 		train)},
 		{title: "Generalisation", y: "Test MSE, 90 % masked", marks: courseMarks(all, "step",
-			test)}, errorBars(all, "0.90", "90")}
+			test)}, errorBoxes(all, "0.90", "90")}
 }
 
 // mirrored is the distance that the runs on fMRI name: the nearer of a vector and its opposite.

@@ -23,8 +23,7 @@ var numberTests = map[string]func(*testing.T, *world){
 	"fig_a7": figA7Numbers, "fig_a11": figA11Numbers, "fig_a15": figA15Numbers,
 	"fig4": fig4Numbers, "fig5": fig5Numbers, "fig6": fig6Numbers,
 	"equal_training": equalTrainingNumbers, "lazy": lazyNumbers, "ablation": ablationNumbers,
-	"iid_ood": iidOODNumbers, "conditions": conditionsNumbers, "maps": mapsNumbers, "course": courseNumbers,
-	"toeplitz": toeplitzNumbers,
+	"conditions": conditionsNumbers, "maps": mapsNumbers,
 }
 
 // heldElsewhere are items of which tests of their own hold the numbers: TestNMARErrors, and those of claims; and

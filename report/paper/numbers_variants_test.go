@@ -21,20 +21,9 @@ func figA7Numbers(t *testing.T, w *world) {
 	w.checkCSV(t, "fig_a7", modelSheet(both, accuracies...))
 	w.checkCSV(t, "fig_a7_sgd_curves", courseSheet(sgd, "epoch", accuracyRecords...))
 	w.checkCSV(t, "fig_a7_adam_curves", courseSheet(adam, "epoch", accuracyRecords...))
-	bars := drawn{title: "SGD and Adam, after training", y: "Validation accuracy", lines: guess}
-	for i := range sgd {
-		label := tick(adam[i])
-		if other := tick(sgd[i]); len(other) > len(label) {
-			label = other
-		}
-		bars.marks = append(bars.marks,
-			mark{label: label + ": SGD", colour: sgd[i].label,
-				values: [][]float64{sgd[i].of(valid)}},
-			mark{label: label + ": Adam", colour: sgd[i].label,
-				values: [][]float64{adam[i].of(valid)}})
-	}
-	w.checkPanels(t, "fig_a7", slices.Concat(accuracyPanels("SGD: ", sgd),
-		accuracyPanels("Adam: ", adam), []drawn{bars})...)
+	w.checkPanels(t, "fig_a7", slices.Concat(accuracyPanels("SGD: ", sgd), accuracyPanels("Adam: ", adam),
+		[]drawn{validationPanel("SGD: after training", sgd, tick),
+			validationPanel("Adam: after training", adam, tick)})...)
 	// SGD ran for 9 epochs and has 16 models, Adam for 12 and 15.
 	w.checkCaption(t, "fig_a7", []string{"(9 epochs (learn-0.01, learn-0.05, learn-0.1, " +
 		"learn-0.2: 12 epochs))"})
@@ -95,28 +84,9 @@ func ablationNumbers(t *testing.T, w *world) {
 	w.checkCaption(t, "ablation", []string{"(12 epochs)"})
 }
 
-// barPanel are the bars of measures, one beside the other for each bunch.
-func barPanel(title, y string, all []bunch, label func(bunch) string, of ...measured) drawn {
-	d := drawn{title: title, y: y, lines: guess}
-	for _, b := range all {
-		for _, one := range of {
-			d.marks = append(d.marks, mark{label: label(b) + ": " + one.name, colour: b.label,
-				values: [][]float64{b.of(one.of)}})
-		}
-	}
-	return d
-}
-
-func iidOODNumbers(t *testing.T, w *world) {
-	groups := w.main()
-	w.checkCSV(t, "iid_ood", modelSheet(modelsIn(groups), accuracies...))
-	of := []measured{{"training", trained}, {"held out, same kind (IID)", heldOut},
-		{"validation, unlike training (OOD)", valid}}
-	w.checkPanels(t, "iid_ood", barPanel("By initial σ", "Accuracy", bySigma(groups), tick, of...),
-		barPanel("Common encodings", "Accuracy", named(groups, paperOrder...), bunch.starred, of...))
-	// The published result files, whose validation accuracies are those of Table A2.
-	w.checkCaption(t, "iid_ood", []string{".986 for learn-0.2 and .847 for learn-2.0",
-		"accuracies of .956 and .377"})
+// boxPanel are the boxes of an accuracy.
+func boxPanel(title, y string, all []bunch, label func(bunch) string, of func(seen) float64) drawn {
+	return drawn{title: title, y: y, lines: guess, marks: boxMarks(all, label, of)}
 }
 
 func conditionsNumbers(t *testing.T, w *world) {
@@ -136,9 +106,13 @@ func conditionsNumbers(t *testing.T, w *world) {
 		csv = append(csv, measured{fmt.Sprint("vector_", i+1), one.of})
 	}
 	w.checkCSV(t, "conditions", modelSheet(modelsIn(groups), append(csv, accuracies...)...))
-	const y = "Validation accuracy"
-	w.checkPanels(t, "conditions", barPanel("Learned encodings", y, starts(groups), bunch.starred, of...),
-		barPanel("Common encodings", y, named(groups, paperOrder...), bunch.starred, of...))
+	var panels []drawn
+	for _, all := range [][]bunch{starts(groups), named(groups, paperOrder...)} {
+		for _, kind := range of {
+			panels = append(panels, boxPanel(kind.name, "Validation accuracy", all, bunch.starred, kind.of))
+		}
+	}
+	w.checkPanels(t, "conditions", panels...)
 	// People's and the published models' are of the published result files.
 	w.checkCaption(t, "conditions", []string{"(n = 40) reach .967, .870 and .663",
 		"learn-0.2 .983, .935 and .948"},

@@ -74,40 +74,46 @@ func sigmaLabel(g cohort.Group) string {
 type boxPlot struct {
 	title, yLabel, measure string
 
-	of       selection // the groups to draw; nil for all
-	bySigma  bool      // the ticks are sigmas
-	chance   bool      // with the accuracy of guessing
-	accuracy bool      // with the means of training and IID accuracy beside each box
+	of      selection     // the groups to draw; nil for all
+	bySigma bool          // the ticks are sigmas
+	chance  bool          // with the accuracy of guessing
+	beside  []item.Column // measures whose means are beside each box
 }
 
+// draw draws the boxes, or nothing if there is nothing to compare with by sigma or with guessing.
 func (b boxPlot) draw(d *draft) ([]figure.Panel, error) {
+	out := b.boxes(d)
+	if len(out.Groups) < 2 && (b.bySigma || b.chance) {
+		return nil, nil
+	}
+	return one(out), nil
+}
+
+func (b boxPlot) boxes(d *draft) figure.Boxes {
 	groups := d.Groups
 	if b.of != nil {
 		groups = b.of(groups)
 	}
 	out := d.Boxes(b.title, b.yLabel, b.measure, groups)
-	if len(out.Groups) < 2 && (b.bySigma || b.chance || b.accuracy) { // nothing to compare with
-		return nil, nil
-	}
 	if b.bySigma {
 		out.XLabel = "Initial σ"
 	}
-	if b.chance || b.accuracy {
+	if b.chance {
 		out.References = d.chance()
 	}
-	if b.accuracy {
-		out.Beside = []string{"training accuracy", "IID test accuracy"}
+	for _, c := range b.beside {
+		out.Beside = append(out.Beside, c.Heading)
 	}
 	for i, drawn := range out.Groups {
 		g := groupNamed(groups, drawn.ColorOf)[0]
 		if b.bySigma {
 			out.Groups[i].Label = sigmaLabel(g)
 		}
-		if b.accuracy {
-			out.Groups[i].Beside = []float64{d.study.mean(g, "train"), d.study.mean(g, "iid")}
+		for _, c := range b.beside {
+			out.Groups[i].Beside = append(out.Groups[i].Beside, d.study.mean(g, c.Measure))
 		}
 	}
-	return one(out), nil
+	return out
 }
 
 // boxesBySigma draws a measure of all groups by sigma.
@@ -117,11 +123,11 @@ func boxesBySigma(title, yLabel, measure string) panel {
 
 // validationBySigma and validationOf draw validation accuracy, by sigma and by encoding.
 func validationBySigma(title string) panel {
-	return boxPlot{title, "Validation accuracy", "validation", learned, true, true, true}.draw
+	return boxPlot{title, "Validation accuracy", "validation", learned, true, true, accuracyColumns[1:]}.draw
 }
 
 func validationOf(title string, of selection) panel {
-	return boxPlot{title, "Validation accuracy", "validation", of, false, true, true}.draw
+	return boxPlot{title, "Validation accuracy", "validation", of, false, true, accuracyColumns[1:]}.draw
 }
 
 // accuracyCurves are training, IID test and validation accuracy over training.
@@ -229,30 +235,14 @@ func scatter(title, xLabel, measure, levels string, of selection) panel {
 	}
 }
 
-// bars fills a panel with measures of groups, one bar each.
-func (d *draft) bars(b figure.Bars, groups []cohort.Group, label func(cohort.Group) string,
-	measures ...item.Column) figure.Bars {
-	for _, g := range groups {
-		bars := figure.BarGroup{Label: label(g), ColorOf: g.Label}
-		for _, c := range measures {
-			bars.Bars = append(bars.Bars, figure.Bar{Label: c.Heading, Values: d.Values(g, c.Measure)})
+// byKind draws validation accuracy of some groups by kind of puzzle, a panel each.
+func byKind(of selection) panel {
+	return func(d *draft) (panels []figure.Panel, err error) {
+		for _, c := range conditionColumns() {
+			b := boxPlot{title: c.Heading, yLabel: "Validation accuracy", measure: c.Measure, of: of, chance: true}
+			panels = append(panels, b.boxes(d))
 		}
-		b.Groups = append(b.Groups, bars)
-	}
-	return b
-}
-
-// accuracyBars draws measures of accuracy of the groups that have some of them.
-func accuracyBars(title, xLabel, yLabel string, of selection, label func(cohort.Group) string,
-	measures []item.Column) panel {
-	return func(d *draft) ([]figure.Panel, error) {
-		groups := pick(of(d.Groups), func(g cohort.Group) bool {
-			return slices.ContainsFunc(measures, func(c item.Column) bool {
-				return len(d.study.values(g, c.Measure)) > 0
-			})
-		})
-		b := figure.Bars{Title: title, XLabel: xLabel, YLabel: yLabel, References: d.chance()}
-		return one(d.bars(b, groups, label, measures...)), nil
+		return panels, nil
 	}
 }
 

@@ -63,7 +63,7 @@ func TestWholeGrid(t *testing.T) {
 	dir := synthetic.Dir(t, paperRuns(paper.Sigmas(), []int{1, 2, 3})...)
 	w, out := write(t, dir)
 	expect.Equal(t, fmt.Sprintf("figures, tables and notes (%q)", w.Notes),
-		[3]int{w.Figures, w.Tables, len(w.Notes)}, [3]int{23, 11, 0})
+		[3]int{w.Figures, w.Tables, len(w.Notes)}, [3]int{20, 11, 0})
 	expect.Equal(t, fmt.Sprintf("missing: %+v", w.Missing), len(w.Missing), 0)
 	var listed reportJSON
 	text, err := os.ReadFile(filepath.Join(out, "report.json"))

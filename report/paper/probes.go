@@ -22,12 +22,12 @@ const reference = paper.Truth
 
 // probed holds the measures of a model's probes.
 type probed struct {
-	// values has measures by name: "toeplitz_r2" and "effective_rank" of its tables; for puzzles "noise/A"
-	// (accuracy under noise of amplitude A) and their mean "noise"; compared with the model of the reference
-	// encoding, "cosine" and "jsd" of attention, and "procrustes", "disparity" and "table_cosine" of tables.
-	// Those of tables are means over blocks.
+	// values has measures of puzzles by name: "noise/A" (accuracy under noise of amplitude A) and their mean
+	// "noise"; compared with the model of the reference encoding, "cosine" and "jsd" of attention, and
+	// "procrustes", "disparity" and "table_cosine" of tables, which are means over blocks.
 	values     map[string]float64
 	amplitudes []float64 // of the noise
+	hasTables  bool      // it adds tables of positions
 }
 
 // drop removes a measure and its parts at each amplitude of noise.
@@ -177,17 +177,7 @@ func (q *probed) read(p *cohort.Probes, m cohort.Model, ref *referenceModel) err
 	if err != nil {
 		return err
 	}
-	var toeplitz, ranks []float64
-	for _, t := range tables {
-		// A table of zeros, or of equal rows, has no rank and no Toeplitzness.
-		if r2, err := metrics.ToeplitzR2(t.Gram(), t.Tokens); err == nil {
-			toeplitz = append(toeplitz, r2)
-		}
-		if rank, err := t.EffectiveRank(); err == nil {
-			ranks = append(ranks, rank)
-		}
-	}
-	q.values["toeplitz_r2"], q.values["effective_rank"] = stats.Mean(toeplitz), stats.Mean(ranks)
+	q.hasTables = tables != nil
 	if m.Run.Config.Task != "lst" {
 		return nil
 	}

@@ -5,9 +5,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strconv"
 
-	"torchpe/internal/paper"
 	"torchpe/internal/wording"
 	"torchpe/report/cohort"
 	"torchpe/report/figure"
@@ -21,6 +19,12 @@ func (d *draft) isCompared() bool { return d.has("cosine") }
 // has reports whether a model of the item has a measure.
 func (d *draft) has(measure string) bool {
 	return slices.ContainsFunc(d.Groups, func(g cohort.Group) bool { return len(d.study.values(g, measure)) > 0 })
+}
+
+// hasTables reports whether a model of the item adds tables of positions.
+func (d *draft) hasTables() bool {
+	return slices.ContainsFunc(cohort.ModelsOf(d.Groups),
+		func(m cohort.Model) bool { return d.study.probed[m.Key()].hasTables })
 }
 
 // attentionMaps draws the mean attention of the first model of some groups.
@@ -67,36 +71,6 @@ func allAttention(d *draft) ([]figure.Panel, error) { return attentionMaps(d, d.
 // attentionBySigma draws the attention of some learned encodings and of the reference.
 func attentionBySigma(d *draft) ([]figure.Panel, error) {
 	return attentionMaps(d, append(exemplars(d.Groups), groupNamed(mainGroups(d.study), reference)...))
-}
-
-// optimizerBars draws the validation accuracy by SGD beside that by Adam, for each sigma that either has. Of
-// several groups with one sigma it takes the one with the most models.
-func optimizerBars(d *draft) ([]figure.Panel, error) {
-	b := figure.Bars{Title: "SGD and Adam, after training", XLabel: "Initial σ",
-		YLabel: "Validation accuracy", References: d.chance()}
-	if smallSGD(d.study) == nil || smallAdam(d.study) == nil {
-		return nil, nil
-	}
-	for _, want := range paper.OptimizerSigmas() {
-		pair := figure.BarGroup{Label: strconv.FormatFloat(want, 'g', -1, 64),
-			Bars: []figure.Bar{{Label: "SGD"}, {Label: "Adam"}}}
-		isUnfitted := false
-		for i, of := range []source{smallSGD, smallAdam} {
-			for _, g := range largestBySigma(of(d.study)) {
-				if sigma(g) == want {
-					pair.ColorOf, pair.Bars[i].Values = g.Label, d.Values(g, "validation")
-					isUnfitted = isUnfitted || len(cohort.Unfitted(g.Models)) > 0
-				}
-			}
-		}
-		if isUnfitted {
-			pair.Label += "*"
-		}
-		if pair.ColorOf != "" {
-			b.Groups = append(b.Groups, pair)
-		}
-	}
-	return one(b), nil
 }
 
 func (d *draft) hasNoise() bool { return d.has("noise") }

@@ -265,27 +265,6 @@ func fmriAt(level float64) source {
 	return func(s *Study) []cohort.Group { return s.groups(trainedAt(s.FMRI, level)) }
 }
 
-func mainExemplars(s *Study) []cohort.Group { return exemplars(mainGroups(s)) }
-func nmarLearned(s *Study) []cohort.Group   { return learned(nmarGroups(s)) }
-func fmriLearned(s *Study) []cohort.Group   { return learned(fmriAt(0.5)(s)) }
-
-// mapped returns the learned groups with a map or a curve over training.
-func mapped(s *Study) []cohort.Group {
-	return slices.Concat(mainExemplars(s), nmarLearned(s), fmriLearned(s))
-}
-
-// withTables returns groups of the models that have a table of positions.
-func withTables(s *Study) (out []cohort.Group) {
-	for _, g := range slices.Concat(mainGroups(s), nmarGroups(s), fmriAt(0.5)(s)) {
-		g.Models = slices.DeleteFunc(slices.Clone(g.Models),
-			func(m cohort.Model) bool { return math.IsNaN(s.value(m, "toeplitz_r2")) })
-		if len(g.Models) > 0 {
-			out = append(out, g)
-		}
-	}
-	return out
-}
-
 func everything(all []cohort.Group) []cohort.Group { return all }
 
 // pick returns the groups for which is is true; nil for none.

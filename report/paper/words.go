@@ -19,7 +19,7 @@ var words = item.Words[*draft]{
 	"fit":     func(d *draft) string { return d.study.fitNote(cohort.ModelsOf(d.Groups)) },
 	"stopped": func(d *draft) string { return item.StoppedNote(cohort.ModelsOf(d.Groups)) },
 	"decay":   func(d *draft) string { return strings.TrimPrefix(decayed(d.study).what, " trained ") },
-	"heads":   headsText, "course": courseText,
+	"heads":   headsText,
 	"pooling": func(d *draft) string {
 		if !d.isCompared() {
 			return ""
@@ -109,15 +109,6 @@ func kernelText(d *draft) string {
 		"end on the same training puzzles; 1 is lazy."
 	if rho := d.rho("tangent_alignment"); rho != "" {
 		text += " Kernel and validation: " + rho + "."
-	}
-	return text
-}
-
-// courseText names the measures in the panels over training.
-func courseText(d *draft) string {
-	text := "their Frobenius norm and effective rank (exp of the entropy of the singular values)"
-	if d.has("modularity") {
-		text = "their modularity against the known modules, " + text
 	}
 	return text
 }

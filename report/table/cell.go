@@ -2,7 +2,6 @@ package table
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -153,16 +152,6 @@ func (c Cell) as(column kind) Cell {
 		return Number(c.value)
 	}
 	return c
-}
-
-func (c Cell) check() error {
-	switch {
-	case c.kind == pValue && (c.value < 0 || c.value > 1):
-		return fmt.Errorf("p-value %g is outside 0 to 1", c.value)
-	case c.kind == meanSD && c.sd < 0:
-		return fmt.Errorf("standard deviation %g is negative", c.sd)
-	}
-	return nil
 }
 
 // plain returns a text with hyphens for minus signs, which programs read and terminals can search.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
 )
 
 // markdown writes t in GitHub's dialect, with the title above it in bold and the note below. Columns are
@@ -15,33 +17,9 @@ func (t Table) markdown(b *bytes.Buffer) error {
 		fmt.Fprintf(b, "**%s**\n\n", escapeMarkdown(title))
 	}
 	header, rows := t.shown(escapeMarkdown)
-	width := make([]int, len(header))
-	for _, row := range append([][]string{header}, rows...) {
-		for j, cell := range row {
-			width[j] = max(width[j], twwidth.Width(cell), 4)
-		}
-	}
-	line := func(cells []string) {
-		for j, cell := range cells {
-			left, right := 0, width[j]-twwidth.Width(cell)
-			if !t.isLeft(j) {
-				left, right = right, 0
-			}
-			fmt.Fprintf(b, "| %s%s%s ", strings.Repeat(" ", left), cell, strings.Repeat(" ", right))
-		}
-		b.WriteString("|\n")
-	}
-	line(header)
-	for j, n := range width {
-		rule := strings.Repeat("-", n-1) + ":"
-		if t.isLeft(j) {
-			rule = ":" + strings.Repeat("-", n-1)
-		}
-		fmt.Fprintf(b, "| %s ", rule)
-	}
-	b.WriteString("|\n")
-	for _, row := range rows {
-		line(row)
+	if err := grid(b, header, rows, t.isLeft, tablewriter.WithRenderer(renderer.NewMarkdown()),
+		tablewriter.WithTrimSpace(tw.Off)); err != nil {
+		return err
 	}
 	if note := oneLine(t.Note); note != "" {
 		fmt.Fprintf(b, "\n*Note.* %s\n", escapeMarkdown(note))

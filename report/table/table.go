@@ -3,14 +3,13 @@
 //
 // Tables for people have rounded numbers, and – for missing values. Tables for machines have full
 // precision, and an empty cell or null. The same table always gives the same bytes. Titles, headings,
-// notes and cells may hold any text, which each format escapes. Writers return an error for an invalid
-// table, such as one with a short row or two columns of one name, and write nothing.
+// notes and cells may hold any text, which each format escapes. Writers return an error for columns
+// of one name, and write nothing.
 package table
 
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -130,24 +129,6 @@ func (t Table) shown(escape func(string) string) (header []string, rows [][]stri
 	return header, rows
 }
 
-// check returns an error for the first fault of t. It ignores the names of columns.
-func (t Table) check() error {
-	if len(t.Columns) == 0 {
-		return errors.New("no columns: give at least one")
-	}
-	for i, row := range t.Rows {
-		if len(row) != len(t.Columns) {
-			return fmt.Errorf("row %d has %d cells for %d columns", i+1, len(row), len(t.Columns))
-		}
-		for j, c := range row {
-			if err := c.check(); err != nil {
-				return fmt.Errorf("row %d, column %d (%s): %w", i+1, j+1, t.Columns[j].Heading, err)
-			}
-		}
-	}
-	return nil
-}
-
 var machineName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 // checkNames returns an error for the first invalid or repeated name of a column.
@@ -217,10 +198,9 @@ func (t Table) Objects(w io.Writer) error {
 // HTML writes t as a <table> element, which is also well-formed XML.
 func (t Table) HTML(w io.Writer) error { return t.Write(w, "html") }
 
-// write checks t, renders it to memory and writes it in one call.
-func (t Table) write(w io.Writer, f format) error {
-	err := t.check()
-	if err == nil && f.machine {
+// write renders t to memory and writes it in one call.
+func (t Table) write(w io.Writer, f format) (err error) {
+	if f.machine {
 		err = t.checkNames()
 	}
 	var b bytes.Buffer

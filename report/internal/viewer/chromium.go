@@ -1,5 +1,5 @@
-// Package viewer shows tests what a reader sees of the pages and PDFs that report writes: in headless
-// Chromium (--dump-dom), and by poppler's tools. Only tests import it.
+// Package viewer shows tests what a reader sees of the pages that report writes, in headless Chromium
+// (--dump-dom). Only tests import it.
 package viewer
 
 import (

@@ -1,4 +1,4 @@
-package viewer
+package figure
 
 import (
 	"os"
@@ -9,12 +9,12 @@ import (
 	"torchpe/internal/expect"
 )
 
-// PDF stands for the file among the arguments of Poppler.
-const PDF = "\x00file"
+// pdfFile stands for the file among the arguments of poppler.
+const pdfFile = "\x00file"
 
-// Poppler runs one of poppler's tools (pdftotext, pdffonts, pdfinfo, pdftoppm) on pdf and returns what
+// poppler runs one of poppler's tools (pdftotext, pdffonts, pdfinfo, pdftoppm) on pdf and returns what
 // it prints. It skips the test if the tool is not installed.
-func Poppler(t *testing.T, pdf []byte, tool string, args ...string) string {
+func poppler(t *testing.T, pdf []byte, tool string, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(tool); err != nil {
 		t.Skipf("%s is not installed (Debian: poppler-utils): it does not check the PDF", tool)
@@ -22,7 +22,7 @@ func Poppler(t *testing.T, pdf []byte, tool string, args ...string) string {
 	path := filepath.Join(t.TempDir(), "figure.pdf")
 	expect.NoError(t, os.WriteFile(path, pdf, 0o666))
 	for i, arg := range args {
-		if arg == PDF {
+		if arg == pdfFile {
 			args[i] = path
 		}
 	}
