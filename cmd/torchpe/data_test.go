@@ -145,7 +145,7 @@ func TestLSTOtherSides(t *testing.T) {
 	says(t, dir, line+"5 --out five", exitUsage, "--force")
 	const files = "five/train.csv --lst-validation five/validation.csv "
 	says(t, dir, "data lst check --validation five/validation.csv five/train.csv", 0,
-		"│ have the answer that follows from the grid                           │ 36 ", "!>isomorphic")
+		"│ have the answer that follows from the grid                  │ 36 ", "!>isomorphic")
 	train := "train --preset quick --d-model 16 --layers 1 --epochs 1 --noise none --quiet --lst-train " + files
 	says(t, dir, train+"--lst-side 5 --out run", 0, "validation")
 	says(t, dir, train+"--out other", exitFailed, "has side 5, but --lst-side is 4: give the side of the files")
