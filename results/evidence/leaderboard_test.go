@@ -170,7 +170,8 @@ func TestLeaderboard(t *testing.T) {
 		{"tasks", taskTable(by, unfitted)},
 	})
 
-	expect.Contains(t, string(expect.Must(os.ReadFile("../../README.md"))), fmt.Sprintf("[Of %d, on puzzles]", len(ranked)))
+	readme := string(expect.Must(os.ReadFile("../../README.md")))
+	expect.Contains(t, readme, fmt.Sprintf("[Of %d, on puzzles]", len(ranked)))
 
 	draw(t, figure.Page{Width: figure.PageWidth, Rows: row1(3.6, networkPanel(ranks, ranked))},
 		"../leaderboard/network.pdf", "../../docs/images/leaderboard-network.png")
