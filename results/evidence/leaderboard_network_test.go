@@ -3,6 +3,7 @@ package evidence_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -115,11 +116,10 @@ func networkWords(m models, ranked, puzzles []ranking.Standing) string {
 		medians = append(medians, fmt.Sprintf("%d %s (median rank %s)", f.N, change, number.Fixed(f.Median, 1)))
 	}
 	var later []string
-	for _, r := range records("nmar.csv") {
-		name := nameOfVariant(r)
-		if r["steps"] == "50000" && r["seed"] == "1" {
-			later = append(later, "`"+name+"` "+point(share("50", r.number("test_mse_50"))))
-		}
+	after := masked("nmar.csv", "test_mse_50", "50000")
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		later = append(later, fmt.Sprintf("`%s` %s (%d)", name, point(share("50", stats.Mean(after[name]))),
+			len(after[name])))
 	}
 	learned := countLearned(ranked)
 	at15 := func(s ranking.Standing) float64 { return share("15", m[s.Label].mean("test_mse_15")) }
@@ -141,7 +141,7 @@ under which a node sees only the nodes before it.
 * **Fewer masked** than in training: at 15 %% the order of the first ones differs. `+"`%s`"+` has the best mean,
 %s, and `+"`%s`"+` has %s.
 * **Puzzles**: shares correlate with validation accuracy on the puzzles by Spearman's ρ = %s (%d encodings).
-* **Longer training** helps encodings that are behind. Shares after 50,000 steps at lr 1e-4, one seed
+* **Longer training** helps encodings that are behind. Mean shares (seeds) after 50,000 steps at lr 1e-4
 ([Evidence](../evidence/README.md#simulated-network)): %s.
 `, learned, len(ranked), ranked[learned].Label, point(ranked[learned].Mean), worse, strings.Join(medians, ", "),
 		number.PText(p), number.PText(free), below, causal, most.Label, point(at15(most)), ranked[0].Label,
