@@ -255,14 +255,14 @@ func (o *networkOptions) foot(kind metrics.Distance, known []network, tokens int
 		return text
 	}
 	text += fmt.Sprintf("\np and chance: labels of modules shuffled %s; %s.\n"+
-		"Where neighbours are alike, compact modules pass this test", wording.Count(o.permutations, "time"),
+		"Where neighbours are alike, compact modules pass this test.", wording.Count(o.permutations, "time"),
 		verdict(found, 5))
 	i := slices.IndexFunc(known, func(n network) bool { return n.smooth.from != "" })
 	if i < 0 {
-		return text + ";\n--coordinates FILE, with the places of tokens, adds a test that keeps smoothness"
+		return text + "\n--coordinates FILE, with the places of tokens, adds a test that keeps smoothness."
 	}
 	by := known[i].smooth
-	return text + fmt.Sprintf(";\np, smooth: %s that are equally smooth (%s, %s); %s",
+	return text + fmt.Sprintf("\np, smooth: %s that are equally smooth (%s, %s); %s.",
 		wording.Count(o.permutations, "surrogate"), by.name(), by.from, verdict(found, 6))
 }
 

@@ -146,7 +146,7 @@ func facts(e Entry) [][2]string {
 		{"parameter efficient", yesNo(c.ParameterEfficient)},
 		{"translation invariant", yesNo(c.TranslationInvariant)},
 		{"parallelizable", yesNo(c.Parallelizable)},
-		{"interpretable", yesNo(c.Interpretable)}, {"these criteria", source},
+		{"interpretable", yesNo(c.Interpretable)}, {"criteria from", source},
 	}
 }
 

@@ -114,7 +114,7 @@ func (d *draft) bestOf(g cohort.Group) table.Cell {
 func scores(d *draft) {
 	d.AddTable("", byTask(d.Title, d.languages,
 		func(g cohort.Group) table.Cell { return table.Mean(d.Known(g.Fitted(), "validation")) }))
-	d.Lead = sentence("The highest mean accuracy on longer inputs, of encodings that have fitted", longer.Measure,
+	d.Lead = sentence("Of encodings that have fitted, the highest mean accuracy on longer inputs", longer.Measure,
 		d.languages, func(g cohort.Group) float64 { return stats.Mean(d.Known(g.Fitted(), "validation")) })
 }
 
@@ -214,7 +214,7 @@ func curves(d *draft) (panels []figure.Panel, err error) {
 func models(d *draft) {
 	t := table.Table{Title: d.Title, Columns: append(table.Columns("task", "encoding", "n", "fitted"),
 		train.Table(), iid.Table(), longer.Table(),
-		item.Column{Measure: longer.Measure, Heading: "95 % from", Name: "longer_low"}.Table(),
+		item.Column{Measure: longer.Measure, Heading: "mean, 95 %: from", Name: "longer_low"}.Table(),
 		item.Column{Measure: longer.Measure, Heading: "to", Name: "longer_high"}.Table(),
 		item.Column{Measure: longer.Measure, Heading: "best of n", Name: "best"}.Table())}
 	for _, task := range d.languages {

@@ -65,7 +65,7 @@ func (d *draft) fig1() error {
 	d.Row(2.1, distances...)
 	d.Caption = "A–C: puzzles of the three kinds, by the number of rows and columns that must be combined; " +
 		"each symbol occurs once in each row and column. D: the input of a model, one token per cell. " +
-		"Then distances between the 16 cells, in the order of the tokens: " + where + "."
+		"Last: Euclidean distances between the 16 cells, in the order of the tokens, " + where + "."
 	d.AddTable("", t)
 	return nil
 }
