@@ -105,7 +105,7 @@ func TestReport(t *testing.T) {
 	for want, name := range map[string]string{"alibi*": "lengths.svg", "rope*": "lengths.svg",
 		"trained to 20": "lengths.svg", "2 lengths above 20, to 100, 128 sequences": "index.html",
 		"accuracy on longer inputs: rope on even-pairs (0.750), reverse-string (0.700).": "index.html",
-		"4 runs on 2 formal languages, by torchpe.":                             "index.html",
+		"4 runs on 2 formal languages, by torchpe.":                                      "index.html",
 		"Accuracy": "lengths.svg"} {
 		text := expect.Must(os.ReadFile(filepath.Join(out, name)))
 		if !strings.Contains(string(text), want) || strings.Contains(string(text), "relative*") {

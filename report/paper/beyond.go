@@ -228,12 +228,15 @@ const motionHeading = "||E − E₀|| / ||E₀||"
 
 // motionCurves holds the measures of how far learned encodings have moved from their start.
 var motionCurves = []item.Column{
-	motionCurve("moved", motionHeading), motionCurve("gradient_share", "PE's share of the gradient"),
-	motionCurve("disparity", "Disparity from 2d-fixed"), motionCurve("cosine", "Cosine with 2d-fixed"),
+	motionCurve("moved", "Motion", motionHeading),
+	motionCurve("gradient_share", "Gradient", "PE's share of the gradient"),
+	motionCurve("disparity", "Disparity", "Disparity from 2d-fixed"),
+	motionCurve("cosine", "Cosine", "Cosine with 2d-fixed"),
 }
 
-func motionCurve(name, heading string) item.Column {
-	return item.Column{Measure: "pe_" + name, Name: name, Heading: heading, Title: "Over training", Axis: heading}
+func motionCurve(name, title, heading string) item.Column {
+	return item.Column{Measure: "pe_" + name, Name: name, Heading: heading, Axis: heading,
+		Title: title + " over training"}
 }
 
 func motionColumns() []item.Column {

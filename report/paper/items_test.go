@@ -103,7 +103,7 @@ func TestCaptionsOfFewPanels(t *testing.T) {
 		synthetic.Run{Task: "fmri", PE: "rope", Seeds: []int{1}, MaskLevel: .9},
 		synthetic.Run{Task: "fmri", PE: "learn", Sigma: 1, Seeds: []int{1}, MaskLevel: .15, Distance: "cosine"})
 	for id, texts := range map[string][]string{ // what it says, and what not
-		"fig1":    {"of the tokens: on the grid and in the fixed encodings."},
+		"fig1":    {"of the tokens, on the grid and in the fixed encodings."},
 		"fig3":    {"−.98 for the distance.", "here", "ρ cosine"},
 		"fig4":    {"have the nodes in an order drawn by data seed 0.", "Q and C", "Matrices"},
 		"fig5":    {"a strip shows them"},

@@ -99,8 +99,8 @@ func lazyNumbers(t *testing.T, w *world) {
 	for i, m := range motions {
 		columns = append(columns, measured{m.name,
 			func(one seen) float64 { return m.of(one.result) }})
-		panels = append(panels, drawn{title: "Over training", marks: courseMarks(shown, "epoch",
-			m.of),
+		panels = append(panels, drawn{marks: courseMarks(shown, "epoch", m.of),
+			title: []string{"Motion", "Gradient", "Disparity", "Cosine"}[i] + " over training",
 			y: []string{"||E − E₀|| / ||E₀||", "PE's share of the gradient",
 				"Disparity from 2d-fixed", "Cosine with 2d-fixed"}[i]})
 	}
