@@ -101,7 +101,7 @@ func TestAdviseBudget(t *testing.T) {
 		t.Errorf("%+v: %s", e, errs)
 	}
 	out := says(t, t.TempDir(), line, 0)
-	if !regexp.MustCompile(`with 1 worker, timed on \S+; \d+ steps per model.* without start`).MatchString(out) {
+	if !regexp.MustCompile(`with 1 worker, timed on \S+: \d+ steps per model.* come on top`).MatchString(out) {
 		t.Error(out)
 	}
 	budget := func(text string) string { return strings.Replace(line, "2m", text, 1) }
