@@ -55,7 +55,7 @@ var (
 			Heading: "label"}, {Name: "process", Heading: "process"},
 		{Name: "epochs", Heading: "epochs"}, {Name: "diverged_at", Heading: "diverged at"}, {
 			Name: "steps_per_second", Heading: "steps/s", Decimals: 1},
-		{Name: cohort.DataKey, Heading: "data", DropPriority: 2},
+		{Name: cohort.DataKey, Heading: "data SHA-256", DropPriority: 2},
 	}
 )
 
