@@ -276,6 +276,9 @@ func (t *maskedTask) notes() []string {
 
 // sameMasks returns a note on test levels that mask the same number of tokens, or "".
 func (t *maskedTask) sameMasks() string {
+	if !t.train.Exact {
+		return ""
+	}
 	levels := map[int][]string{} // by number of masked tokens
 	for _, level := range slices.Sorted(slices.Values(t.config.TestLevels)) {
 		n := masked.Masking{Level: level, Exact: true}.Count(t.table.Tokens)
@@ -287,7 +290,7 @@ func (t *maskedTask) sameMasks() string {
 			same = append(same, fmt.Sprintf("%s mask %d", strings.Join(levels[n], ", "), n))
 		}
 	}
-	if same == nil || !t.train.Exact {
+	if same == nil {
 		return ""
 	}
 	return fmt.Sprintf("test levels of %d tokens: %s; errors at such levels differ by the draw alone",

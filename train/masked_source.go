@@ -42,13 +42,15 @@ func readSource(m *config.MaskedConfig, c Config) (source, error) {
 	return s, nil
 }
 
+const surrogateNote = "this is a surrogate, not human fMRI."
+
 func readDataset(m *config.MaskedConfig, c Config) (*series.Dataset, error) {
 	if m.Surrogate == nil {
 		files := *m.Files
 		files.Header = c.FirstLine()
 		d, err := files.Read(c.Facts().TokenCounts, m.ZScore)
 		if err == nil && hcp.AreSurrogates(d.Subjects) {
-			d.Notes = append(d.Notes, "The subjects are those of torchpe data hcp generate: "+hcp.SurrogateNote+".")
+			d.Notes = append(d.Notes, "The subjects are those of torchpe data hcp generate: "+surrogateNote)
 		}
 		return d, err
 	}
@@ -56,7 +58,7 @@ func readDataset(m *config.MaskedConfig, c Config) (*series.Dataset, error) {
 	o.Subjects, o.Frames = m.Surrogate.Subjects, m.Surrogate.Frames
 	d, err := hcp.Make(o, c.DataSeed)
 	if err == nil {
-		d.Notes = []string{"No data was given: " + hcp.SurrogateNote + "."}
+		d.Notes = []string{"No data was given: " + surrogateNote}
 	}
 	return d, err
 }
@@ -152,7 +154,7 @@ func (s source) summary(split masked.Split, measured int) *runlog.DataSummary {
 		Subjects: max(1, len(s.subjects)), Runs: max(1, len(s.runs)),
 		TrainFrames: len(split.Train), TestFrames: len(split.Test), MeasuredFrames: measured,
 		Split: split.How, Modules: len(s.table.ModuleNames), ModulesFrom: s.modules,
-		ARScale: s.arScale, Notes: s.notes,
+		Surrogate: hcp.AreSurrogates(s.subjects), ARScale: s.arScale, Notes: s.notes,
 	}
 	if d.Modules == 0 && s.table.Modules != nil {
 		d.Modules = slices.Max(s.table.Modules) + 1

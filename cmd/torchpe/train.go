@@ -231,7 +231,7 @@ func defaultDir(c train.Config) string {
 
 func defaultName(c train.Config) string {
 	first := c.Members[0]
-	name := fmt.Sprintf("%s_%s_%s_seed%d", c.TaskLabel(), c.PE+config.Label("", first.Sigma), c.Fidelity, first.Seed)
+	name := fmt.Sprintf("%s_%s_%s_seed%d", c.TaskLabel(), config.NameInPath(c.PE, first.Sigma), c.Fidelity, first.Seed)
 	if n := len(c.Members); n > 1 {
 		name += fmt.Sprintf("_members%d", n)
 	}

@@ -91,9 +91,6 @@ const streamSurrogate = 0x686370 // "hcp"
 // surrogateName begins the names of subjects that Make draws.
 const surrogateName = "surrogate"
 
-// SurrogateNote says of data what AreSurrogates tells from the names of their subjects.
-const SurrogateNote = "this is a surrogate, not human fMRI"
-
 // AreSurrogates reports whether subjects are named as Make names them, also when their files are read again.
 func AreSurrogates(subjects []string) bool {
 	return len(subjects) > 0 && !slices.ContainsFunc(subjects, func(name string) bool {

@@ -214,7 +214,7 @@ func curves(d *draft) (panels []figure.Panel, err error) {
 func models(d *draft) {
 	t := table.Table{Title: d.Title, Columns: append(table.Columns("task", "encoding", "n", "fitted"),
 		train.Table(), iid.Table(), longer.Table(),
-		item.Column{Measure: longer.Measure, Heading: "mean, 95 %: from", Name: "longer_low"}.Table(),
+		item.Column{Measure: longer.Measure, Heading: "95 % interval, from", Name: "longer_low"}.Table(),
 		item.Column{Measure: longer.Measure, Heading: "to", Name: "longer_high"}.Table(),
 		item.Column{Measure: longer.Measure, Heading: "best of n", Name: "best"}.Table())}
 	for _, task := range d.languages {

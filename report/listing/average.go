@@ -132,7 +132,11 @@ func (r *Row) average() {
 	r.values["n"] = table.Count(len(r.models))
 	if len(r.models) == 1 {
 		if at := r.values["fitted"]; !at.IsMissing() && at.String() != notFitted {
-			r.values["fitted"] = table.Text("at " + strings.Replace("epoch "+at.String(), "epoch step", "step", 1))
+			text := at.String()
+			if !strings.HasPrefix(text, "step ") {
+				text = "epoch " + text
+			}
+			r.values["fitted"] = table.Text("at " + text)
 		}
 		return
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/data/hcp"
 	"torchpe/report/cohort"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -129,7 +128,7 @@ func TestClaims(t *testing.T) {
 		}
 		for _, m := range s.FMRI { // made-up series tell nothing of brains
 			if turned { // known by the names of the subjects
-				m.Run.Result.Data = &runlog.DataSummary{Notes: []string{hcp.SurrogateNote}}
+				m.Run.Result.Data = &runlog.DataSummary{Surrogate: true}
 			} else {
 				m.Run.Config.Masked.Surrogate = &config.Surrogate{}
 			}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"torchpe/data/hcp"
 	"torchpe/internal/number"
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
@@ -139,8 +138,7 @@ func sourceText(d *draft) string {
 
 // isSurrogate reports whether a run's data are the surrogate of human fMRI.
 func isSurrogate(r *cohort.Run) bool {
-	isNoted := func(note string) bool { return strings.Contains(note, hcp.SurrogateNote) }
-	return r.Config.Masked.Surrogate != nil || r.Result.Data != nil && slices.ContainsFunc(r.Result.Data.Notes, isNoted)
+	return r.Config.Masked.Surrogate != nil || r.Result.Data != nil && r.Result.Data.Surrogate
 }
 
 func zScoredText(d *draft) string {

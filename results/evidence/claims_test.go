@@ -315,25 +315,22 @@ func masked(file, measure, steps string) map[string][]float64 {
 // but nope, which cannot tell nodes apart, and of those that add a table of positions.
 func networkErrors(_ models) other {
 	by := masked("nmar.csv", "test_mse_50", "50000")
-	test := func(names []string) (of stats.Test, seeds []int) {
+	test := func(names []string) stats.Test {
 		var groups [][]float64
 		for _, name := range names {
-			groups, seeds = append(groups, by[name]), append(seeds, len(by[name]))
+			groups = append(groups, by[name])
 		}
-		return expect.Must(stats.ANOVA(groups...)), seeds
+		return expect.Must(stats.ANOVA(groups...))
 	}
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(by)), func(name string) bool { return name == "nope" })
-	all, seeds := test(names)
-	tables, _ := test(tableNames)
+	all, tables := test(names), test(tableNames)
 	var means []string
 	for _, name := range append(names, "nope") {
-		means = append(means, name+" "+number.Bare(stats.Mean(by[name]), 4))
+		means = append(means, fmt.Sprintf("%s %s (%d)", name, number.Bare(stats.Mean(by[name]), 4), len(by[name])))
 	}
-	ours := fmt.Sprintf("F = %s, %d encodings without nope, %d to %d seeds each", number.Fixed(all.Statistic, 0),
-		len(names), slices.Min(seeds), slices.Max(seeds))
-	ours += fmt.Sprintf("; the %d tables alone: F = %s, %s", len(tableNames), number.Fixed(tables.Statistic, 2),
-		number.PText(tables.P))
-	return other{ours + "; means: " + strings.Join(means, ", "), all.P, false}
+	return other{fmt.Sprintf("F = %s, %d encodings without nope; the %d tables alone: F = %s, %s; means (seeds): %s",
+		number.Fixed(all.Statistic, 0), len(names), len(tableNames), number.Fixed(tables.Statistic, 2),
+		number.PText(tables.P), strings.Join(means, ", ")), all.P, false}
 }
 
 // networkModules compares the modularity of a small and a large σ on the simulated network, after the paper's steps.

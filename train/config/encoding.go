@@ -258,17 +258,27 @@ func NewMembers(base []Member, seeds []uint64, given map[string][]float64) ([]Me
 // Label names an encoding as the paper does: learn-0.2, 2d-fixed. In rope@1,learn@2-3, σ 0.2 the number is apart, to
 // tell it from layers.
 func Label(pe string, sigma *float64) string {
+	if sigma != nil && layers.Differ(pe) {
+		return pe + ", σ " + sigmaText(*sigma)
+	}
+	return NameInPath(pe, sigma)
+}
+
+// NameInPath names an encoding in the name of a file or folder: its label without a comma.
+func NameInPath(pe string, sigma *float64) string {
 	if sigma == nil {
 		return pe
 	}
-	text := strconv.FormatFloat(*sigma, 'f', -1, 64)
-	if *sigma == math.Trunc(*sigma) {
+	return pe + "-" + sigmaText(*sigma)
+}
+
+// sigmaText writes a sigma with a decimal point: "0.2", "2.0".
+func sigmaText(sigma float64) string {
+	text := strconv.FormatFloat(sigma, 'f', -1, 64)
+	if sigma == math.Trunc(sigma) {
 		text += ".0"
 	}
-	if layers.Differ(pe) {
-		return pe + ", σ " + text
-	}
-	return pe + "-" + text
+	return text
 }
 
 // SplitLabel splits the label of an encoding with sigma, such as learn-0.2. ok is false if the text

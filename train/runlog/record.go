@@ -79,6 +79,7 @@ type DataSummary struct {
 	MeasuredFrames int      `json:"measured_frames"` // of those
 	Split          string   `json:"split"`
 	TestSubjects   []string `json:"test_subjects,omitempty"`
+	Surrogate      bool     `json:"surrogate,omitempty"` // drawn by torchpe instead of human fMRI
 	Modules        int      `json:"modules,omitempty"`
 	ModulesFrom    string   `json:"modules_from,omitempty"` // how they were matched to the tokens
 	// ConnectivityModularity is the modularity, for these modules, of the correlations between

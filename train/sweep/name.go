@@ -157,7 +157,7 @@ func (f nameParts) name(differ map[setting]string) string {
 	if _, several := differ[taskSetting]; several {
 		parts = append(parts, clean(f.task))
 	}
-	parts = append(parts, clean(f.pe+config.Label("", f.sigma)))
+	parts = append(parts, clean(config.NameInPath(f.pe, f.sigma)))
 	for _, key := range slices.Sorted(maps.Keys(f.settings)) {
 		if usual, differs := differ[setting{f.scope(key), key}]; differs && f.settings[key] != usual {
 			short := key[strings.LastIndex(key, ".")+1:]
