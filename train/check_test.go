@@ -68,7 +68,7 @@ func TestUnusedFlags(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ pe, init, want string }{{"learn", "", ""}, {"rope", "", "on rope"},
-		{"learn", "zeros", "with --pe-init zeros"}, {"rope+learn", "zeros", ""}} {
+		{"learn", "zeros", "with --pe-init zeros"}, {"rope+learn", "zeros", "with --pe-init zeros"}} {
 		given := tiny(t, c.pe)
 		given.PEInit = c.init
 		if got := given.Unused("sigma"); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {

@@ -100,7 +100,7 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 		bad.Add("%s: %s has no trained parameters", strings.Join(own, ", "), c.PE)
 	}
 	for i := range c.Members {
-		if !scheme.Learned || !init.UsesSigma() && !scheme.IsStack() {
+		if !scheme.Learned || !init.UsesSigma() {
 			c.Members[i].Sigma = nil
 		} else if c.Members[i].Sigma == nil {
 			bad.Add("--sigma: %s is initialised with sigma, but member %d has none", c.PE, i)
@@ -194,7 +194,7 @@ func (c Config) Unused(flag string) string {
 	switch {
 	case flag == "sigma" && !scheme.Learned:
 		return "on " + name
-	case flag == "sigma" && !scheme.IsStack(): // a mistake in --pe-init is reported elsewhere
+	case flag == "sigma": // a mistake in --pe-init is reported elsewhere
 		if init, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity); err == nil && !init.UsesSigma() {
 			return "with --pe-init " + init.String()
 		}

@@ -393,13 +393,7 @@ func tangentKernels(within *torchpe.Scope, ps *torchpe.ParamSet, f outputs) (ker
 	return kernels, err
 }
 
-// alignment returns the cosine <a, b> / (
-//
-// a
-//
-// b
-//
-// ) of two kernels. In lazy training it stays at 1.
+// alignment returns the cosine <a, b> / (|a| |b|) of two kernels. In lazy training it stays at 1.
 func alignment(a, b []float64) float64 { return dot(a, b) / math.Sqrt(dot(a, a)*dot(b, b)) }
 
 func dot(a, b []float64) (sum float64) {
@@ -412,15 +406,19 @@ func dot(a, b []float64) (sum float64) {
 // tangentAlignments returns [E], the alignment of each member's tangent kernel with that of the
 // model before its first step, on evenly spaced training puzzles.
 func (t *lstTask) tangentAlignments(e *ensemble) ([]float64, error) {
-	start, err := e.newModel()
-	if err != nil {
+	begin := *e // with the weights that training began with
+	var err error
+	if begin.model, err = e.newModel(); err != nil {
 		return nil, err
 	}
-	defer start.Close()
+	defer begin.model.Close()
+	if err := begin.startFrom(); err != nil {
+		return nil, err
+	}
 	shown := t.shownTraining(e)
 	n := min(t.config.TangentPuzzles, shown.n)
 	var kernels [2][][]float64
-	for k, m := range []*models.Model{start, e.model} {
+	for k, m := range []*models.Model{begin.model, e.model} {
 		classes := m.Config.Classes
 		of := func(s *torchpe.Scope, i int) torchpe.Tensor {
 			b := t.evaluationBatch(e, s, shown, piece{from: i * shown.n / n, n: 1})

@@ -11,8 +11,8 @@ import (
 	"torchpe/train/runlog"
 )
 
-// peTables are the tables, learned or fixed, that an encoding adds to the input of blocks. They do
-// not include tables that are drawn for each batch.
+// peTables are the tables, learned or fixed, that an encoding adds to the input of blocks, at the
+// places that training uses. They do not include tables that are drawn for each batch.
 type peTables struct {
 	blocks        [][][]float64 // [blocks with tables][E] tables [N,D]; empty if the scheme has none
 	layers        []int         // the block of each
@@ -25,8 +25,9 @@ func (e *ensemble) peTables() (p peTables, err error) {
 	}
 	s := e.resident.ChildNoGrad()
 	defer s.Close()
+	m := e.task.trainedModel(e)
 	err = torchpe.Catch(func() {
-		hooks := e.model.Encoding.Begin(s, e.model.Config.Positions)
+		hooks := m.Encoding.Begin(s, m.Config.Positions)
 		for layer := range e.config.Layers {
 			if x, ok := hooks.Table(layer); ok {
 				shape := x.Shape() // [E,N,D]
@@ -174,8 +175,8 @@ func (m *motionMeter) addStartCosines(member int, to runlog.Numbers) {
 	if m == nil || m.truth == nil {
 		return
 	}
-	for block, tables := range m.start.blocks {
-		to[fmt.Sprint("pe_start_cosine/", block)] = metrics.CosineOf(tables[member], m.truth)
+	for i, tables := range m.start.blocks {
+		to[fmt.Sprint("pe_start_cosine/", m.start.layers[i])] = metrics.CosineOf(tables[member], m.truth)
 	}
 }
 

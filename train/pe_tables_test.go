@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"math"
 	"path/filepath"
 	"testing"
@@ -114,7 +115,22 @@ func TestMeasuresHaveTheBlockOfTheirTable(t *testing.T) {
 	c.Epochs = 1
 	_, result := runTiny(t, c)
 	m := result.Members[0].Measures
-	if _, first := m["pe_moved/0"]; first || !(m["pe_moved/1"] > 0) {
-		t.Errorf("%v", m.Keys())
+	for _, family := range []string{"pe_moved", "pe_start_cosine"} {
+		if of := m.Of(family); len(of) != 1 || math.IsNaN(of.Get("1")) {
+			t.Errorf("%s: %v", family, m.Keys())
+		}
+	}
+}
+
+// Only the rows that training uses are measured: those of the probes.
+func TestMeasuresOfTrainedRows(t *testing.T) {
+	c := tinyText(t, "learn")
+	c.Sequence.Places = 4 * c.Sequence.TrainLength
+	dir, result := runTiny(t, c)
+	shape, table := probed(t, dir, "pe/0")
+	each := len(table) / shape[0]
+	for m, of := range result.Members {
+		expect.Near(t, fmt.Sprintf("norm of %d rows", shape[1]), of.Measures["pe_norm"],
+			frobenius(table[m*each:(m+1)*each]), 1e-5)
 	}
 }

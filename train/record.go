@@ -13,8 +13,8 @@ import (
 	"torchpe/train/runlog"
 )
 
-// checkUntil returns an error if records of the run will lack the number of Until. It looks at a
-// record of the untrained model.
+// checkUntil returns an error if records of the run will lack the number of Until, or if it holds
+// for an untrained model. An accuracy may hold by chance, and a taken model has been trained.
 func (t *trainer) checkUntil() error {
 	if t.config.Until == "" {
 		return nil
@@ -23,15 +23,22 @@ func (t *trainer) checkUntil() error {
 	if err != nil {
 		return err
 	}
-	r := runlog.Record{Measures: runlog.Numbers{}}
-	fill(&r)
-	if _, measured := r.Measures[t.criterion.Key]; measured {
-		return t.checkRank()
+	for m := range t.members() {
+		r := runlog.Record{Member: m, Measures: runlog.Numbers{}}
+		fill(&r)
+		v, measured := r.Measures[t.criterion.Key]
+		if !measured {
+			keys := r.Measures.Keys()
+			return &ConfigError{fmt.Errorf("--until %s: records of this run have no number %s, so training would "+
+				"never stop; they have %s%s", t.config.Until, t.criterion.Key, strings.Join(keys, ", "),
+				wording.Hint(t.criterion.Key, keys))}
+		}
+		if t.config.From == nil && !t.criterion.IsAccuracy() && t.criterion.Met(v) {
+			return &ConfigError{fmt.Errorf("--until %s: it is %.4g before training, so training would stop at once",
+				t.config.Until, v)}
+		}
 	}
-	keys := r.Measures.Keys()
-	return &ConfigError{fmt.Errorf("--until %s: records of this run have no number %s, so training would never stop; "+
-		"they have %s%s", t.config.Until, t.criterion.Key, strings.Join(keys, ", "),
-		wording.Hint(t.criterion.Key, keys))}
+	return t.checkRank()
 }
 
 // checkRank returns an error if Until asks for a rank larger than tables of this size can have.
@@ -78,11 +85,11 @@ func (t *trainer) measure() (fill func(r *runlog.Record), err error) {
 // record measures all members and appends a record of each.
 func (t *trainer) record() error {
 	t.watchdog.notify(t.state.step)
+	stepMS := 1000 * time.Since(t.logged).Seconds() / float64(max(1, t.state.step-t.loggedAt))
 	fill, err := t.measure()
 	if err != nil {
 		return err
 	}
-	stepMS := 1000 * time.Since(t.logged).Seconds() / float64(max(1, t.state.step-t.loggedAt))
 	perEpoch := t.task.stepsPerEpoch()
 	epoch := (t.state.step + perEpoch - 1) / perEpoch
 	var records []runlog.Record

@@ -242,6 +242,11 @@ func (t *sequenceTask) model(e *ensemble, tokens int) *models.Model {
 	return e.model
 }
 
+// trainedModel returns the model for inputs of the longest training length.
+func (t *sequenceTask) trainedModel(e *ensemble) *models.Model {
+	return t.model(e, t.source.tokens(t.config.TrainLength))
+}
+
 func (t *sequenceTask) loss(e *ensemble, s *torchpe.Scope, in deviceInputs) stepLoss {
 	symbols, target := in["symbols"].In(s), in["target"].In(s)
 	members, batch, tokens := symbols.Size(0), symbols.Size(1), symbols.Size(2)

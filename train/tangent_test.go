@@ -9,6 +9,7 @@ import (
 
 	"torchpe/internal/expect"
 	"torchpe/torchpe"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -59,8 +60,11 @@ func TestAlignment(t *testing.T) {
 // A model that has hardly learned has the tangent kernel of its start; one that has learned has
 // not. Members of an ensemble have what each has alone.
 func TestTangentAlignments(t *testing.T) {
+	var from *config.FromConfig
+	var dir string
 	of := func(lr float64, sigma ...float64) []float64 {
 		c := tiny(t, "learn")
+		c.From = from
 		c.TangentPuzzles, c.LimitSteps, c.DType = 8, 20, "float64"
 		member := c.Members[0]
 		c.Members = nil
@@ -69,7 +73,8 @@ func TestTangentAlignments(t *testing.T) {
 			m.LR, m.Sigma, m.Seed = lr, &s, uint64(i+1)
 			c.Members = append(c.Members, m)
 		}
-		_, result := runTiny(t, c)
+		var result runlog.Result
+		dir, result = runTiny(t, c)
 		var out []float64
 		for _, m := range result.Members {
 			if math.IsNaN(m.Measures.Get("tangent_alignment")) {
@@ -85,6 +90,8 @@ func TestTangentAlignments(t *testing.T) {
 		t.Errorf("after training %g, want less than 1", alone[0])
 	}
 	expect.Near(t, "alone, and beside another", alone[0], both[0], 1e-9)
+	from = &config.FromConfig{Run: dir, Take: config.TakeAll}
+	expect.Near(t, "without training, from weights of a run", of(1e-12, 0.2, 2)[0], 1, 1e-6)
 }
 
 // The PE's motion is that between the tables of the start and those in the probes; its truth is

@@ -64,6 +64,9 @@ type evaluation interface {
 	// measure measures the held-out examples and the PE's tables. fill then adds these measures and
 	// those of the sums since the last record to member m's record.
 	measure(e *ensemble, tables peTables) (fill measuresFiller, err error)
+	// trainedModel returns the model at the places that training uses: only their rows of tables are
+	// measured.
+	trainedModel(e *ensemble) *models.Model
 	// probes returns tensors from inside the trained model, and metadata for their file.
 	probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error)
 	// addFinal adds measures of a member that were taken with the probes to its result.
@@ -80,11 +83,12 @@ type evaluation interface {
 // taskDefaults has defaults for methods that a task may not need.
 type taskDefaults struct{}
 
-func (taskDefaults) otherSizes() []size            { return nil }
-func (taskDefaults) moveToDevice(*ensemble)        {}
-func (taskDefaults) addFinal(int, runlog.Numbers)  {}
-func (taskDefaults) completeResult(*runlog.Result) {}
-func (taskDefaults) checkMeasured(Config) error    { return nil }
+func (taskDefaults) otherSizes() []size                     { return nil }
+func (taskDefaults) trainedModel(e *ensemble) *models.Model { return e.model }
+func (taskDefaults) moveToDevice(*ensemble)                 {}
+func (taskDefaults) addFinal(int, runlog.Numbers)           {}
+func (taskDefaults) completeResult(*runlog.Result)          {}
+func (taskDefaults) checkMeasured(Config) error             { return nil }
 
 //nolint:unparam // the error is that of the interface
 func (taskDefaults) trainingSums(e *ensemble) (trainSums, error) {

@@ -165,12 +165,15 @@ func TestUntilThatIsNeverMet(t *testing.T) {
 	}{
 		{tiny(t, "learn"), "validation_Binary=0.9", ""}, // as in torchpe 0.1.0
 		{tiny(t, "learn"), "validation/1-vector=0.9", ""},
-		{tiny(t, "learn"), "pe_norm=3", ""},
+		{tiny(t, "learn"), "pe_norm=30", ""},
+		{tiny(t, "learn"), "pe_norm=0.3", "before training, so training would stop at once"},
+		{tiny(t, "learn"), "pe_disparity/0=0.01", ""},
+		{tiny(t, "learn"), "pe_disparity/0=1", "before training"},
 		{tiny(t, "rope"), "pe_norm=3", "they have loss, train, iid, validation, validation/1-vector"},
 		{tiny(t, "learn"), "pe_gradient_share=0.1", ""},
 		{tiny(t, "learn"), "pe_effective_rank=16", ""}, // tables of 16 tokens
 		{tiny(t, "learn"), "pe_effective_rank=16.1", "have a rank of at most 16"},
-		{tiny(t, "2d-fixed"), "pe_norm=1", ""},
+		{tiny(t, "2d-fixed"), "pe_norm=100", ""},
 		{tiny(t, "2d-fixed"), "pe_gradient_share=0.1", "have no number pe_gradient_share"},
 		{tiny(t, "learn"), "train=99", "train=99 never passes 1"},
 		{tiny(t, "learn"), "iid=-1", "iid=-1 holds before training"},
@@ -182,7 +185,7 @@ func TestUntilThatIsNeverMet(t *testing.T) {
 		{sized, "tokens_36=0.9", `did you mean "tokens/25"?`},
 		{tinyMasked(t, "learn"), "train=0.5", "these are loss, train_mse, test_mse/LEVEL"},
 		{tinyMasked(t, "learn"), "test_mse_0.33=0.5", "have no number test_mse/0.33"},
-		{tinyMasked(t, "learn"), "test_mse_0.50=0.5", ""},
+		{tinyMasked(t, "learn"), "test_mse_0.50=0.1", ""},
 		{tinyMasked(t, "learn"), "modularity=0.1", ""},
 		{noModules, "modularity=0.1", "have no number modularity"},
 		{oneKind, "validation/1-vector=0.9", ""},

@@ -150,7 +150,7 @@ func (p *progress) Logged(rs []runlog.Record) {
 	if rs[0].Fit != nil {
 		fitted := 0
 		for _, r := range rs {
-			if r.Fit != nil && r.Fit.Reached {
+			if reached, _ := p.c.Facts().Fitted(r.Fit, r.Measures); reached {
 				fitted++
 			}
 		}

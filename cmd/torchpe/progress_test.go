@@ -62,6 +62,11 @@ func TestLabelOfOneSeed(t *testing.T) {
 		!strings.HasSuffix(defaultName(c), "learn-2.0_code_seed3") {
 		t.Errorf("%s%s", out.String(), defaultName(c))
 	}
+	other := 0.5
+	c.Members = append(c.Members, train.Member{Seed: 3, Sigma: &other})
+	if name := defaultName(c); !strings.HasSuffix(name, "_learn_code_seed3_members2") {
+		t.Error(name)
+	}
 }
 
 // How long a run takes is told once, before its first record.

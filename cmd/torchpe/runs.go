@@ -123,6 +123,9 @@ A RUN (default: runs) is a run directory, or a folder with several, of any task.
 		}
 		l = l.Average()
 		t := l.Table()
+		if t.Note != "" { // CSV has none
+			notes, t.Note = append(notes, t.Note), ""
+		}
 		r = result{value: t, table: &t, notes: notes}
 		t.More = "--csv -, --json or --out"
 		if to.path == "" {

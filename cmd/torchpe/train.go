@@ -229,9 +229,16 @@ func defaultDir(c train.Config) string {
 	}
 }
 
+// defaultName returns the name of a run's directory, with σ if all members have the same.
 func defaultName(c train.Config) string {
 	first := c.Members[0]
-	name := fmt.Sprintf("%s_%s_%s_seed%d", c.TaskLabel(), config.NameInPath(c.PE, first.Sigma), c.Fidelity, first.Seed)
+	pe := config.NameInPath(c.PE, first.Sigma)
+	for _, m := range c.Members {
+		if config.NameInPath(c.PE, m.Sigma) != pe {
+			pe = c.PE
+		}
+	}
+	name := fmt.Sprintf("%s_%s_%s_seed%d", c.TaskLabel(), pe, c.Fidelity, first.Seed)
 	if n := len(c.Members); n > 1 {
 		name += fmt.Sprintf("_members%d", n)
 	}

@@ -34,9 +34,32 @@ func TestBlocksWithoutTables(t *testing.T) {
 	expect.Equal(t, "blocks of the reference", [2]int{r.Tables[0].Block, r.Tables[1].Block}, [2]int{1, 2})
 	expect.Error(t, expect.ErrorOf(ofBlocks(modelOf("r", member, 0, 1), modelOf("m", member, 1, 2))),
 		"the reference has no table of block 2")
+	expect.Equal(t, "one table for all", len(expect.Must(ofBlocks(modelOf("r", member, 0), m)).Tables), 1)
+	layered := cohort.Model{Run: &cohort.Run{}}
+	layered.Run.Config.PE = "nope@1,learn@2"
+	expect.Error(t, expect.ErrorOf(ofBlocks(modelOf("r", layered, 1), modelOf("m", member, 0, 1))),
+		"the reference has no table of block 0")
 	file := modelOf("file", member, 0, 1)
 	file.member = nil
 	expect.Equal(t, "a stack of a file", len(expect.Must(ofBlocks(file, modelOf("m", member, 1, 2))).Tables), 2)
+}
+
+// Tables of one seed and one name begin alike, in different encodings too.
+func TestNoteOfSameDraw(t *testing.T) {
+	for pair, want := range map[[2]string]int{
+		{"learn", "learn"}: 1, {"rope+learn", "alibi+learn(x=1)"}: 1, {"learn@1,nope@2", "nope@1,learn@2"}: 1,
+		{"learn", "rope+learn"}: 0, {"rope", "rope"}: 0, {"learn", "learn-2d"}: 0,
+	} {
+		var models [2]*Model
+		for i, pe := range pair {
+			run := &cohort.Run{}
+			run.Config.PE = pe
+			models[i] = modelOf(pe, cohort.Model{Run: run, Member: config.Member{Seed: 1}}, 0)
+		}
+		in := &Input{}
+		in.noteSameDraw(models[0], models[1])
+		expect.Equal(t, fmt.Sprint("notes of ", pair), len(in.Notes), want)
+	}
 }
 
 // Of members with one seed, that with the model's other settings is its reference, else the first, with a note.

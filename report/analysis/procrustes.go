@@ -13,6 +13,7 @@ import (
 
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/partition"
+	"torchpe/internal/layers"
 	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
 )
@@ -178,16 +179,41 @@ func (in *Input) sameSeed(m *Model, references []*Model) *Model {
 // if neither model learned much.
 func (in *Input) noteSameDraw(m, r *Model) {
 	if m.isRun() && r.isRun() && m.member.Run != r.member.Run && m.seed() == r.seed() &&
-		strings.HasPrefix(m.member.Run.Config.PE, "learn") && m.member.Run.Config.PE == r.member.Run.Config.PE {
+		slices.ContainsFunc(learnedParts(m), func(name string) bool { return slices.Contains(learnedParts(r), name) }) {
 		in.note("%s and %s began with tables of the same seed, which are alike without training: compare another seed",
 			m.label(), r.label())
 	}
 }
 
+// learnedParts returns names of the learned tables of a run, which with its seed determine their draws: learn, or
+// pe.learn within a stack and among encodings by layer.
+func learnedParts(m *Model) (names []string) {
+	pe := m.member.Run.Config.PE
+	list, err := layers.Parse(pe)
+	if err != nil {
+		return nil
+	}
+	isStack := layers.Differ(pe) || strings.Contains(pe, "+")
+	for _, entry := range list {
+		for part := range strings.SplitSeq(entry.Value, "+") {
+			part, _, _ = strings.Cut(part, "(")
+			switch {
+			case !strings.HasPrefix(part, "learn"):
+			case isStack:
+				names = append(names, "pe."+part)
+			default:
+				names = append(names, part)
+			}
+		}
+	}
+	return names
+}
+
 // ofBlocks returns r with the tables of m's blocks, if it has several tables. Those of files are taken in order, unless
-// m has only one.
+// m has only one. The only table of r stands for all blocks, unless r has encodings by layer.
 func ofBlocks(r, m *Model) (*Model, error) {
-	if len(r.Tables) == 1 || len(m.Tables) > 1 && !(m.isRun() && r.isRun()) {
+	ofLayers := r.isRun() && layers.Differ(r.member.Run.Config.PE)
+	if len(r.Tables) == 1 && !ofLayers || len(m.Tables) > 1 && !(m.isRun() && r.isRun()) {
 		return r, nil
 	}
 	chosen := *r
@@ -195,7 +221,8 @@ func ofBlocks(r, m *Model) (*Model, error) {
 	for _, t := range m.Tables {
 		i := slices.IndexFunc(r.Tables, func(o Table) bool { return o.Block == t.Block })
 		if i < 0 {
-			return nil, fmt.Errorf("the reference has no table of block %d", t.Block)
+			return nil, fmt.Errorf("the reference has no table of block %d: choose a block of both with --block",
+				t.Block)
 		}
 		chosen.Tables = append(chosen.Tables, r.Tables[i])
 	}

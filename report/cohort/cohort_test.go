@@ -26,6 +26,11 @@ func TestUnfinished(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a run")
 	r := expect.Must(runlog.Create(dir, []byte(`{"task":"lst","pe":"nope","members":[{"seed":1}],"epochs":150}`),
 		runlog.Environment{}, runlog.Options{}))
+	expect.NoError(t, r.SaveCheckpoint(22, nil, nil))
+	expect.NoError(t, r.Close())
+	expect.Error(t, expect.ErrorOf(cohort.Open(dir)), "stopped after 22 steps, before its first record; torchpe")
+	r = expect.Must(runlog.Resume(dir, runlog.Options{}))
+	expect.Must(r.TruncateMetrics(22))
 	expect.NoError(t, r.Append(runlog.Record{Step: 7680, Epoch: 120, Seed: 1}))
 	if _, err := cohort.Open(dir); err == nil || err.Error() != dir+": is being trained: 120 of 150 epochs" {
 		t.Errorf("while it is trained: %v", err)

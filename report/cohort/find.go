@@ -158,8 +158,11 @@ func (r *Run) unfinished() error {
 	if _, running := reader.Writer(); running {
 		return fmt.Errorf("%s: is being trained: %d of %s", r.Dir, done, length)
 	}
-	return fmt.Errorf("%s: stopped after %d of %s; torchpe train --resume --out %s", r.Dir, done, length,
-		wording.Quote(r.Dir))
+	after := fmt.Sprintf("%d of %s", done, length)
+	if step := reader.CheckpointStep(); done == 0 && step > 0 {
+		after = fmt.Sprintf("%s, before its first record", wording.Count(step, "step"))
+	}
+	return fmt.Errorf("%s: stopped after %s; torchpe train --resume --out %s", r.Dir, after, wording.Quote(r.Dir))
 }
 
 // OpenAny reads the run in dir, which may have no result.

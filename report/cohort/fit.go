@@ -1,22 +1,8 @@
 package cohort
 
-import "torchpe/train/runlog"
-
-// Fitted reports whether the model has met its task's criterion: at a record, if the criterion of its run is at
-// least as strict, or with its final number. If the task has no criterion, that of its run counts. known is
-// false if the run has none either.
+// Fitted reports whether the model has met its task's criterion (see config.TaskFacts.Fitted).
 func (m Model) Fitted() (reached, known bool) {
-	fit := m.Result.Fit
-	reached = fit != nil && fit.Reached
-	of, err := runlog.ParseCriterion(m.Run.Config.Facts().Criterion)
-	if err != nil {
-		return reached, fit != nil
-	}
-	if reached {
-		own, err := runlog.ParseCriterion(fit.Criterion)
-		reached = err == nil && own.Key == of.Key && of.Met(own.Bound)
-	}
-	return reached || of.Met(m.Number(of.Key)), true
+	return m.Run.Config.Facts().Fitted(m.Result.Fit, m.Result.Measures)
 }
 
 // FitText returns "yes" or "no", or "" if it is not known whether the model has fitted.

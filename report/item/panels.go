@@ -213,8 +213,8 @@ func ChanceNote(b figure.Boxes, groups []cohort.Group, by map[string]*cohort.Cha
 		tests = append(tests, test)
 	}
 	if tests != nil {
-		note = fmt.Sprintf(" Chance: labels of modules shuffled at random (%d permutations, first block, first "+
-			"seed): %s.%s", cohort.Surrogates, strings.Join(tests, "; "), warning)
+		note = fmt.Sprintf(" Chance: labels of modules shuffled at random (%d permutations, first block with "+
+			"a table, first seed): %s.%s", cohort.Surrogates, strings.Join(tests, "; "), warning)
 	}
 	for _, g := range groups {
 		if poor := PoorNote(g.Models[0]); poor != "" && by[g.Label] != nil {

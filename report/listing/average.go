@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"torchpe/internal/wording"
@@ -131,12 +132,10 @@ func (r *Row) average() {
 	}
 	r.values["n"] = table.Count(len(r.models))
 	if len(r.models) == 1 {
-		if at := r.values["fitted"]; !at.IsMissing() && at.String() != notFitted {
-			text := at.String()
-			if !strings.HasPrefix(text, "step ") {
-				text = "epoch " + text
-			}
-			r.values["fitted"] = table.Text("at " + text)
+		if at := r.values["fitted"].String(); strings.HasPrefix(at, "step ") {
+			r.values["fitted"] = table.Text("at " + at)
+		} else if _, err := strconv.Atoi(at); err == nil {
+			r.values["fitted"] = table.Text("at epoch " + at)
 		}
 		return
 	}

@@ -122,6 +122,7 @@ func TestAverage(t *testing.T) {
 func TestAverageOfFits(t *testing.T) {
 	dir := t.TempDir()
 	edit := func(m *synthetic.Member) {
+		m.Result.Measures["train"] = .9
 		m.Result.Fit = &runlog.Fit{Criterion: "train=0.99", Reached: m.Seed == 3, Epoch: 2, Step: 200}
 	}
 	run := synthetic.Run{Name: "a", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2, 3, 4}, Edit: edit}
@@ -131,12 +132,12 @@ func TestAverageOfFits(t *testing.T) {
 		Edit: func(m *synthetic.Member) {
 			m.Result.Status, m.Result.DivergedAtStep, m.Result.Steps = runlog.StatusDiverged, 80, 79
 		}}
-	early := run // seed 8 does not say whether it has fitted
+	early := run // seed 8 has no criterion, seed 9 meets another one than the task's
 	early.Name, early.Decay, early.Seeds = "d", 0.5, []int{8, 9, 10}
 	early.Edit = func(m *synthetic.Member) {
-		m.Result.Fit = nil
+		m.Result.Fit, m.Result.Measures["train"] = nil, .9
 		if m.Seed > 8 {
-			m.Result.Fit = &runlog.Fit{Criterion: "train=0.99", Reached: m.Seed == 9, Epoch: 2, Step: 200}
+			m.Result.Fit = &runlog.Fit{Criterion: "iid=0.2", Reached: m.Seed == 9, Epoch: 2, Step: 200}
 		}
 	}
 	synthetic.Write(t, dir, run, decay, diverged, early)
@@ -154,7 +155,7 @@ func TestAverageOfFits(t *testing.T) {
 	}
 	expect.Equal(t, "rows", got, []string{"n 4, decay 0, done, fitted 1 of 4 models",
 		"n 2, decay 0.3, done, fitted 0 of 2 models", "n 1, decay 0, diverged, fitted at epoch 12",
-		"n 3, decay 0.5, done, fitted 1 of 2 models"})
+		"n 3, decay 0.5, done, fitted 0 of 3 models"})
 }
 
 // A task whose length is a number of steps fits at a step.

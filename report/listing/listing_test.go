@@ -121,7 +121,7 @@ func TestColumns(t *testing.T) {
 		{"run=a/learn", "run task pe sigma seed status steps validation iid train fitted seconds"},
 		{"run=nmar", "run task pe sigma seed status steps test_mse_15 test_mse_50 test_mse_75 " +
 			"test_mse_90 train_mse modularity clustering seconds"},
-		{"run=stopped", "run task pe seed status steps validation"},
+		{"run=stopped", "run task pe seed status steps validation fitted"},
 	} {
 		s := expect.Must(l.Select(listing.Query{Where: []string{v.where}}))
 		columns, _ := rows(t, s)

@@ -6,7 +6,6 @@ import (
 	"math"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -177,8 +176,8 @@ func readRun(p rootedPlace) ([]Row, error) {
 		if m.DivergedAtStep > 0 {
 			v["diverged_at"] = table.Count(m.DivergedAtStep)
 		}
-		rows[i].addFit(m.Fit)
 		rows[i].model.Result = m
+		rows[i].addFit()
 		if run.Origin != "" {
 			v[cohort.WeightsKey] = table.Text(rows[i].model.Weights())
 		}
@@ -187,20 +186,15 @@ func readRun(p rootedPlace) ([]Row, error) {
 	return rows, nil
 }
 
-// notFitted is the value for a model that has not reached its criterion.
+// notFitted is the value for a model that has not met its task's criterion.
 const notFitted = "no"
 
-// addFit adds when a model reached its criterion, or that it has not: "32", an epoch, or "step 5568" for a task
-// whose length is a number of steps.
-func (r Row) addFit(f *runlog.Fit) {
-	switch {
-	case f == nil:
-	case !f.Reached:
-		r.values["fitted"] = table.Text(notFitted)
-	case r.model.Run.Config.Facts().InEpochs:
-		r.values["fitted"] = table.Text(strconv.Itoa(f.Epoch))
-	default:
-		r.values["fitted"] = table.Text(fmt.Sprintf("step %d", f.Step))
+// addFit adds when a model fitted: "32", an epoch; "step 5568" for a task whose length is a number of steps; "yes"
+// or "no".
+func (r Row) addFit() {
+	of := r.model.Result
+	if text := r.model.Run.Config.Facts().FitText(of.Fit, of.Measures); text != "" {
+		r.values["fitted"] = table.Text(strings.TrimPrefix(text, "epoch "))
 	}
 }
 
@@ -222,7 +216,7 @@ func addUnfinished(dir string, rows []Row) error {
 		status = table.Text(statusRunning)
 	}
 	for _, row := range rows {
-		row.values["status"], row.values["steps"] = status, table.Count(0)
+		row.values["status"], row.values["steps"] = status, table.Count(r.CheckpointStep())
 		if running {
 			row.values["process"] = table.Text(fmt.Sprintf("%d on %s", h.PID, h.Host))
 		}
@@ -233,8 +227,8 @@ func addUnfinished(dir string, rows []Row) error {
 				dir, rec.Member, len(rows))
 		}
 		maps.Copy(rows[rec.Member].values, recordValues(rec))
-		rows[rec.Member].model.Result.Fit = rec.Fit
-		rows[rec.Member].addFit(rec.Fit)
+		rows[rec.Member].model.Result.Fit, rows[rec.Member].model.Result.Measures = rec.Fit, rec.Measures
+		rows[rec.Member].addFit()
 		rows[rec.Member].addMeasures(rec.Measures)
 	}
 	return nil

@@ -118,13 +118,13 @@ func specs() []spec {
 				"{intervals} Dashed: errors without a model under the same masks."},
 		{ID: "explorer", Make: explore},
 		{ID: "maps", Section: positionsSection, Title: "Maps of the learned positions", Rows: []row{pairs(tokenMaps)},
-			Caption: "The first two principal axes of the learned positions (first block, first seed), with the " +
-				"share of variance explained by each; dots are tokens, coloured by module if modules are " +
+			Caption: "The first two principal axes of the learned positions (first block with a table, first seed), " +
+				"with the share of variance explained by each; dots are tokens, coloured by module if modules are " +
 				"known.{tokens}"},
 		{ID: "similarity", Section: positionsSection, Title: "Similarity of the learned positions",
 			Rows: []row{pairs(similarity)},
-			Caption: "Cosine similarity of the positions of two tokens (first block, first seed), tokens ordered by " +
-				"module if modules are known{clusters}. The colours span the values of all matrices off their " +
+			Caption: "Cosine similarity of the positions of two tokens (first block with a table, first seed), " +
+				"tokens ordered by module if modules are known{clusters}. The colours span the values of all matrices off their " +
 				"diagonals, which are 1.{tokens}"},
 		{ID: "scores", Section: positionsSection, Title: "Modules in the learned positions", Rows: []row{plots(scores)},
 			Caption: "Modularity Q and clustering C of the learned positions for the known modules, the mean over " +

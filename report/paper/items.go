@@ -306,8 +306,8 @@ func beyondItems() []spec {
 				".935 and .948.{fit}{labels}"},
 		{ID: "maps", Section: beyond, Title: "Maps of the learned positions",
 			None: puzzlesLacking("models with learned encodings"), Make: (*draft).maps,
-			Caption: "The first two principal axes of an encoding (first block, first seed), with the share of " +
-				"variance explained by each.{cells}{nodes by module}{regions}"},
+			Caption: "The first two principal axes of an encoding (first block with a table, first seed), with the " +
+				"share of variance explained by each.{cells}{nodes by module}{regions}"},
 	}
 }
 

@@ -143,7 +143,7 @@ func (w *world) checkChance(t *testing.T, id string, all []bunch, between func(a
 			}
 		}
 	}
-	fragments := []string{"(999 permutations, first block, first seed)"}
+	fragments := []string{"(999 permutations, first block with a table, first seed)"}
 	rng := rand.New(rand.NewPCG(7, 11))
 	for _, b := range falling(all, end("modularity")) {
 		tables, d := b.models[0].tables()

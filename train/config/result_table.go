@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,7 +70,7 @@ func (t *TaskFacts) ResultTable(r runlog.Result) (head []string, rows [][]string
 		}
 		row = append(row, m.Status)
 		if hasFit {
-			row = append(row, fitText(m.Fit, !t.InEpochs))
+			row = append(row, cmp.Or(t.FitText(m.Fit, m.Measures), "–"))
 		}
 		rows = append(rows, row)
 	}
@@ -98,17 +99,46 @@ func epochsText(m runlog.MemberResult) string {
 	return fmt.Sprint(m.Epochs)
 }
 
-// fitText writes when a member fitted: "epoch 87", "step 5568" or "no".
-func fitText(f *runlog.Fit, inSteps bool) string {
-	switch {
-	case f == nil:
-		return "–"
-	case f.Reached && inSteps:
-		return fmt.Sprintf("step %d", f.Step)
-	case f.Reached:
-		return fmt.Sprintf("epoch %d", f.Epoch)
+// Fitted reports whether a model has met the task's criterion: at a record, if the criterion of its
+// run is at least as strict, or with its final number. If the task has no criterion, that of its
+// run counts. known is false if the run has none either.
+func (t *TaskFacts) Fitted(fit *runlog.Fit, final runlog.Numbers) (reached, known bool) {
+	of, err := runlog.ParseCriterion(t.Criterion)
+	if err != nil {
+		return fit != nil && fit.Reached, fit != nil
 	}
-	return "no"
+	return t.isFitDated(fit) || of.Met(final.Get(of.Key)), true
+}
+
+// isFitDated reports whether fit says when a model met the task's criterion, or that of its run if
+// the task has none.
+func (t *TaskFacts) isFitDated(fit *runlog.Fit) bool {
+	if fit == nil || !fit.Reached {
+		return false
+	}
+	of, err := runlog.ParseCriterion(t.Criterion)
+	if err != nil {
+		return true
+	}
+	own, err := runlog.ParseCriterion(fit.Criterion)
+	return err == nil && own.Key == of.Key && of.Met(own.Bound)
+}
+
+// FitText writes when a model fitted: "epoch 87" or "step 5568"; "yes" if that is not known; "no";
+// or "" if the task and the run have no criterion.
+func (t *TaskFacts) FitText(fit *runlog.Fit, final runlog.Numbers) string {
+	reached, known := t.Fitted(fit, final)
+	switch {
+	case !known:
+		return ""
+	case !reached:
+		return "no"
+	case !t.isFitDated(fit):
+		return "yes"
+	case t.InEpochs:
+		return fmt.Sprintf("epoch %d", fit.Epoch)
+	}
+	return fmt.Sprintf("step %d", fit.Step)
 }
 
 // NumberText writes a number, or a dash for nil.

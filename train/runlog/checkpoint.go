@@ -234,6 +234,13 @@ func (r *Reader) CheckpointMetadata() (map[string]string, error) {
 	return nil, joinPresent(err, previousErr)
 }
 
+// CheckpointStep returns the step of the newest checkpoint that can be read, or 0 if there is none.
+func (r *Reader) CheckpointStep() int {
+	metadata, _ := r.CheckpointMetadata()
+	step, _ := strconv.Atoi(metadata[stepKey])
+	return step
+}
+
 // readTensors reads a safetensors file of the run, or a part of it. For a malformed file the error
 // is ErrDamaged.
 func readTensors[T any](r *Reader, name string, read func(io.ReaderAt, int64) (T, error)) (none T, err error) {

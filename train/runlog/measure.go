@@ -41,6 +41,7 @@ var (
 	perplexity = Scale{Digits: 3, Falls: true, Best: 1}
 	score      = Scale{Digits: 3, Best: 1} // at most 1, for example a cosine
 	amount     = Scale{Digits: 3, Best: math.Inf(1)}
+	distance   = Scale{Digits: 3, Falls: true}
 )
 
 // Task is a set of kinds of tasks.
@@ -70,7 +71,7 @@ var measures = []Measure{
 	{Key: "perplexity/N", Heading: "perplexity at %s", Scale: perplexity, Tasks: Sequences},
 	// Mean loss, in nats, at positions of the longest windows: ranges of positions of one length,
 	// each named by its last position, counted from 1.
-	{Key: "position_loss/N", Heading: "loss up to position %s", Scale: mse, Tasks: Sequences},
+	{Key: "position_loss/N", Heading: "loss, positions ending at %s", Scale: mse, Tasks: Sequences},
 	{Key: "train_mse", Heading: "train MSE", Scale: mse, Tasks: Masked}, // since the last record
 	{Key: "test_mse/LEVEL", Heading: "test MSE, %s masked", Scale: mse, Tasks: Masked},
 	// Network scores of the table with the known modules: the mean over blocks, and each block.
@@ -89,7 +90,7 @@ var measures = []Measure{
 	// For trained tables of tokens on a grid, compared with 2d-fixed of the published code: the
 	// Procrustes disparity (see metrics.Procrustes), and the cosine of the two tables, also before
 	// training. 1d-fixed has a cosine of 0.72 at the paper's size.
-	{Key: "pe_disparity/BLOCK", Heading: "disparity from 2d-fixed", Scale: amount, Tasks: AnyTask},
+	{Key: "pe_disparity/BLOCK", Heading: "disparity from 2d-fixed", Scale: distance, Tasks: AnyTask},
 	{Key: "pe_cosine/BLOCK", Heading: "cosine with 2d-fixed", Scale: score, Tasks: AnyTask},
 	{Key: "pe_start_cosine/BLOCK", Heading: "cosine with 2d-fixed before training", Scale: score,
 		Tasks: AnyTask, AtEnd: true},
@@ -318,7 +319,7 @@ func (c Criterion) Check(task Task) error {
 			strings.Join(keys, ", "), wording.Hint(c.Key, keys))
 	case falls && c.Bound < best, !falls && c.Bound > best:
 		return fmt.Errorf("%s never passes %g, so training would never stop", c, best)
-	case c.Scale() == accuracy && c.Bound <= 0:
+	case c.IsAccuracy() && c.Bound <= 0:
 		return fmt.Errorf("%s holds before training, so training would stop at once", c)
 	}
 	return nil
@@ -334,6 +335,9 @@ func (c Criterion) Met(v float64) bool {
 	}
 	return v >= c.Bound
 }
+
+// IsAccuracy reports whether the number is an accuracy.
+func (c Criterion) IsAccuracy() bool { return c.Scale() == accuracy }
 
 // Scale returns the scale of the number.
 func (c Criterion) Scale() Scale {
