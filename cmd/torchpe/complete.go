@@ -38,6 +38,9 @@ func valuesOf(flag *pflag.Flag) func() []string {
 	if a, ok := value.(*axisFlag); ok {
 		value = a.train.Value
 	}
+	if o, ok := value.(*once); ok {
+		value = o.Value
+	}
 	few, isFew := value.(choice)
 	switch {
 	case isFew:

@@ -152,9 +152,14 @@ func shortened(command string) string {
 		}
 	}
 	for _, s := range smaller {
-		if strings.HasPrefix(command, s.begins) {
-			return command + " " + s.flags
+		if !strings.HasPrefix(command, s.begins) {
+			continue
 		}
+		for _, flag := range regexp.MustCompile(` --\S+ [^-\s]\S*`).FindAllString(" "+s.flags, -1) {
+			name, _, _ := strings.Cut(flag[1:], " ")
+			command = regexp.MustCompile(` `+name+`[ =]\S+`).ReplaceAllString(command, "")
+		}
+		return command + " " + s.flags
 	}
 	return command
 }

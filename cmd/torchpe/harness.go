@@ -319,6 +319,38 @@ func (n orAuto) Set(text string) error {
 	return nil
 }
 
+// once is a flag of one value, which may not be given again with another one.
+type once struct {
+	pflag.Value
+	hint string  // what to give instead, with %s for both values
+	text *string // nil until it is given
+}
+
+// onlyOnce lets a flag of one value have no second one. Those that collect values stay as they are.
+func onlyOnce(flag *pflag.Flag) {
+	kind, how := flag.Value.Type(), sweepOf(flag.Name)
+	if _, collects := flag.Value.(pflag.SliceValue); collects || kind == "stringArray" {
+		return
+	}
+	hint := "give one of them"
+	_, isSetting := config.ByFlag(flag.Name)
+	switch {
+	case strings.HasSuffix(kind, "Slice") || flag.Name == "seeds":
+		hint = "give one list, --" + flag.Name + " %s"
+	case isSetting && (how == config.Axis || how == config.ByLayer):
+		hint = "want one; torchpe sweep --" + flag.Name + " %s trains each"
+	}
+	flag.Value = &once{Value: flag.Value, hint: hint}
+}
+
+func (o *once) Set(text string) error {
+	if o.text != nil && *o.text != text {
+		return fmt.Errorf("given as %s before: %s", *o.text, strings.Replace(o.hint, "%s", *o.text+","+text, 1))
+	}
+	o.text = &text
+	return o.Value.Set(text)
+}
+
 // destination is --out with --force: a file, or files in a folder, that a command writes.
 type destination struct {
 	path    string   // initially the default

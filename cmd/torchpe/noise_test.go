@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -24,8 +25,9 @@ func learnedRun(t *testing.T) (dir string) {
 	t.Helper()
 	from := filepath.Join(learned(), "runs")
 	if _, err := os.Stat(from); err != nil {
-		line := "--pe learn-0.5 --members 2 --seed 4 --epochs 2 --layers 2 --noise 0,0.5 --noise-repeats 3"
-		trainFor(t, learned(), "runs/learned", smallSet(t, learned())+line)
+		line := "--pe learn-0.5 --members 2 --seed 4 --epochs 2 --noise 0,0.5 --noise-repeats 3"
+		small := strings.Replace(smallSet(t, learned()), "--layers 1", "--layers 2", 1)
+		trainFor(t, learned(), "runs/learned", small+line)
 	}
 	dir = t.TempDir()
 	expect.NoError(t, os.CopyFS(filepath.Join(dir, "runs"), os.DirFS(from)))
@@ -36,7 +38,8 @@ func learnedRun(t *testing.T) (dir string) {
 // members: which of them a model starts from would depend on its tasks.
 func TestFlagsBesideFrom(t *testing.T) {
 	dir := learnedRun(t)
-	line := smallSet(t, dir) + "--pe nope --layers 2 --members 2 --from runs/learned "
+	line := strings.Replace(smallSet(t, dir), "--layers 1", "--layers 2", 1) +
+		"--pe nope --members 2 --from runs/learned "
 	want := says(t, dir, "train --dry-run "+line, 0)
 	expect.Equal(t, "with scales", says(t, dir, "train --dry-run "+line+"--init-scale 3 --embed-init-scale 3", 0,
 		"2>--init-scale has no effect on weights that are taken from a run"), want)

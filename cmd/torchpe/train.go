@@ -79,7 +79,9 @@ Ctrl-C finishes the step and saves; --resume continues to the same result, bit f
 	fl.BoolVar(&f.dryRun, "dry-run", false, "read the given files, print the resolved configuration, and stop")
 	cmd.MarkFlagsMutuallyExclusive("resume", "force")
 	headFlags(fl, "run")
-	return leaf(cmd, f.run)
+	leaf(cmd, f.run)
+	fl.VisitAll(onlyOnce)
+	return cmd
 }
 
 func (f *trainFlags) run(c *call) (r result, err error) {

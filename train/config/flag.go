@@ -30,7 +30,7 @@ func (s Setting) NewFlag() *Flag {
 	return f
 }
 
-// Set reads the text of a flag. Of several, lists of texts keep all; of others the last counts.
+// Set reads the text of a flag. Of several, lists of texts keep all; others keep the last, which train refuses.
 func (f *Flag) Set(text string) error {
 	v, err := f.setting.parse(text)
 	switch {
