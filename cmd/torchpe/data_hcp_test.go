@@ -89,8 +89,8 @@ func TestDataInfoOfManyFiles(t *testing.T) {
 
 // NaN has no JSON: info counts them, and check has no modularity where no two tokens correlate.
 func TestHCPWithoutNumbers(t *testing.T) {
-	dir := put(t, map[string]string{"nan.csv": "a,b\nnan,1\n2,3\n", "modules.csv": "a,1\nb,2\n",
-		"flat.csv": "a,b\n" + strings.Repeat("0.1,5\n", 60)})
+	dir := put(t, map[string]string{"nan.csv": "a,b\nnan,1\n2,3\n", "modules.csv": "a,1\nb,2\nc,2\n",
+		"flat.csv": "a,b,c\n" + strings.Repeat("0.1,5,7\n", 60)})
 	var infos []struct {
 		FirstRow  []*float64 `json:"first_row"`
 		NotFinite int        `json:"not_finite"`
@@ -103,7 +103,7 @@ func TestHCPWithoutNumbers(t *testing.T) {
 	const check = "data hcp check flat.csv --modules modules.csv"
 	var c hcp.Report
 	saysJSON(t, dir, check, &c)
-	if c.Modularity != nil || c.Constant != 2 || c.SD != [2]float64{} ||
+	if c.Modularity != nil || c.Constant != 3 || c.SD != [2]float64{} ||
 		!strings.Contains(strings.Join(c.Notes, " "), "token 0 (a) of flat.csv, which is 0.1 throughout") {
 		t.Errorf("%+v", c)
 	}

@@ -134,9 +134,13 @@ func (s Source) Read(known []int, zscore bool) (*Dataset, error) {
 	if d.Modules, err = modules.Match(t); err != nil {
 		return nil, fmt.Errorf("--modules: %w", err)
 	}
-	if slices.Max(d.Modules.Labels) == slices.Min(d.Modules.Labels) {
+	switch n := len(d.Modules.Labels); {
+	case slices.Max(d.Modules.Labels) == slices.Min(d.Modules.Labels):
 		return nil, fmt.Errorf("--modules: %s puts all %d tokens into one module, but scores need two or more: "+
-			"correct it, or leave it out", s.Modules, len(d.Modules.Labels))
+			"correct it, or leave it out", modules.File, n)
+	case len(d.Modules.Modules) == n:
+		return nil, fmt.Errorf("--modules: %s makes each of the %d tokens a module of its own: give several "+
+			"tokens one label; names of tokens belong to --names, parcels to --parcellation", modules.File, n)
 	}
 	if set.Names == nil && d.Modules.Names != nil {
 		set.Names, set.NamesFrom = d.Modules.Names, modules.File

@@ -130,6 +130,12 @@ func TestSourceReadsModulesAndSubjects(t *testing.T) {
 	one := expect.File(t, "one.txt", strings.Repeat("1\n", 6))
 	expect.Error(t, expect.ErrorOf((Source{Data: []string{fixture("fortran.npy")}, Modules: one}).Read(nil, false)),
 		"one.txt puts all 6 tokens into one module")
+	for _, labels := range []string{"a\nb\nc\nd\ne\nf\n", "1\n2\n3\n4\n5\n6\n"} {
+		list := expect.File(t, "list.txt", labels)
+		s := Source{Data: []string{fixture("fortran.npy")}, Modules: list}
+		expect.Error(t, expect.ErrorOf(s.Read(nil, false)),
+			"list.txt makes each of the 6 tokens a module of its own: give several tokens one label; names")
+	}
 	// The number of labels tells the axes of an array without names.
 	modules := expect.File(t, "modules.txt", "1\n1\n2\n2\n3\n3\n")
 	d = expect.Must(Source{Data: []string{fixture("fortran.npy")}, Modules: modules}.Read(nil, false))

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/array/text"
+	"torchpe/data/partition"
 	"torchpe/internal/expect"
 )
 
@@ -21,9 +23,10 @@ func TestSeveralMaps(t *testing.T) {
 	if !slices.Equal(d.Names, names) || !slices.Contains(d.Notes, want) {
 		t.Errorf("%q, %q", d.Names, d.Notes)
 	}
-	s = Source{Data: []string{fixture("sub-01.ptseries.nii")}, Modules: s.Parcellation}
-	if d = expect.Must(s.Read(nil, false)); !strings.HasSuffix(d.Modules.How, ", the first of its 2 maps") {
-		t.Errorf("%q", d.Modules.How)
+	p := expect.Must(partition.Read(s.Parcellation, text.Auto))
+	m := expect.Must(p.Match(partition.Tokens{Count: tokens, Parcels: fixture("sub-01.ptseries.nii")}))
+	if !strings.HasSuffix(m.How, ", the first of its 2 maps") {
+		t.Errorf("%q", m.How)
 	}
 }
 
