@@ -1,11 +1,15 @@
 package series
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"torchpe/data/array"
+	"torchpe/data/array/npy"
 	"torchpe/internal/expect"
 )
 
@@ -53,6 +57,16 @@ func TestValuesThatAreNotFinite(t *testing.T) {
 		[]float32{-1, -1, 1, 1})
 	path = expect.File(t, "twice.csv", "a,a\n1,2\n3,4\n")
 	expect.Error(t, expect.ErrorOf(Load([]string{path}, Options{})), `both named "a"`)
+}
+
+// An error names the run of an array that holds several.
+func TestRunOfAnArrayIsNamed(t *testing.T) {
+	stack := array.Array{Shape: []int{3, 2, 2}, Data: []float64{1, 2, 3, 5, 1, 2, 3, 5, 1, 2, math.NaN(), 5}}
+	var body bytes.Buffer
+	expect.NoError(t, npy.Write(&body, stack, npy.Float64))
+	axes := []Axis{SubjectAxis, FrameAxis, TokenAxis}
+	expect.Error(t, expect.ErrorOf(Load([]string{expect.File(t, "x.npy", body.String())}, Options{Axes: axes})),
+		"x.npy[2]: missing or infinite: 1 value, in 1 of 2 frames")
 }
 
 func TestSubjectsTable(t *testing.T) {

@@ -141,6 +141,7 @@ type plan struct {
 	layout layout
 	order  []int     // index in the set of each token of the file; nil if in order
 	values []float32 // of a text, which must be read to find its shape
+	run    string    // the index of one run of several in an array, such as [2]
 }
 
 // plan opens a file and checks that it matches the earlier ones.
@@ -174,9 +175,9 @@ func (l *loader) plan(file string) (plans []plan) {
 
 func (p plan) String() string {
 	if p.m.name == "" {
-		return array.Printable(p.c.file)
+		return array.Printable(p.c.file) + p.run
 	}
-	return array.Printable(p.c.file) + ": " + array.Printable(p.m.name)
+	return array.Printable(p.c.file) + ": " + array.Printable(p.m.name) + p.run
 }
 
 func (l *loader) note(format string, args ...any) {
@@ -238,6 +239,9 @@ func (l *loader) read(p plan) {
 func (l *loader) fill(p plan, into []float32) {
 	a, y := array.Got(p.m.load()), p.layout
 	for slice := range y.slices {
+		if y.slicesAreSeries {
+			p.run = fmt.Sprintf("[%d]", slice)
+		}
 		l.writeRun(p, a.Data[slice*y.sliceStep:], into[slice*y.frames*y.tokens:])
 	}
 }
@@ -263,7 +267,7 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) {
 		if p.c.format != arrayfile.Text && (token == 0 || token == y.tokens-1) &&
 			equalSteps(y.frames, 1e-3, at) { // tolerance for rounding to float32
 			l.note("Token %s of %s rises in equal steps, as frames and their times do: it was read as a token; "+
-				"leave it out if it is not one.", l.token(to), p)
+				"leave it out if it is not one.", l.token(to), plan{c: p.c, m: p.m}) // once for all its runs
 		}
 		mean, squares := sum/float64(y.frames), 0.0
 		for f := range y.frames {
@@ -337,7 +341,7 @@ func (l *loader) checkMarks(p plan, token int, at func(frame int) float64, low, 
 				least, most = min(least, x), max(most, x)
 			}
 		}
-		if key := "marks of " + p.String(); !l.seen[key] && n < p.layout.frames &&
+		if key := fmt.Sprint("marks of ", plan{c: p.c, m: p.m}); !l.seen[key] && n < p.layout.frames &&
 			min(math.Abs(v-least), math.Abs(v-most)) > most-least {
 			l.seen[key] = true
 			l.note("Token %s of %s is %v in %s, far from its other values, and was read as that number: if it "+
