@@ -55,6 +55,13 @@ func TestValuesThatAreNotFinite(t *testing.T) {
 	seconds := expect.File(t, "seconds.csv", "a,b\n1.7e9,1\n1700000001,2\n")
 	expect.Equal(t, "large numbers", expect.Must(Load([]string{seconds}, Options{ZScore: true})).X,
 		[]float32{-1, -1, 1, 1})
+	// Numbers beyond 32 bits have z-scores, up to those whose squares are beyond 64.
+	for scale, scored := range map[string]bool{"e39": true, "e200": false} {
+		large := []string{expect.File(t, "large.csv", strings.ReplaceAll("a,b\n1,2_\n2,-1_\n3,5_\n", "_", scale))}
+		expect.Error(t, expect.ErrorOf(Load(large, Options{})), "of token 1 (b) is 5"+"e+"+scale[1:]+", too large")
+		_, err := Load(large, Options{ZScore: true})
+		expect.Equal(t, fmt.Sprintf("numbers like %s (%v) have z-scores", scale, err), err == nil, scored)
+	}
 	path = expect.File(t, "twice.csv", "a,a\n1,2\n3,4\n")
 	expect.Error(t, expect.ErrorOf(Load([]string{path}, Options{})), `both named "a"`)
 }

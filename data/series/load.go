@@ -258,7 +258,7 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) {
 		sum, low, high := 0.0, math.Inf(1), math.Inf(-1)
 		for f := range y.frames {
 			v := at(f)
-			if !isUsable(v) {
+			if isMissing(v) {
 				l.failMissing(p, data, fmt.Sprintf("frame %d of token %s is %v", f, l.token(to), v))
 			}
 			sum, low, high = sum+v, min(low, v), max(high, v)
@@ -276,6 +276,12 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) {
 		sd := math.Sqrt(squares / float64(y.frames))
 		size := max(math.Abs(low), math.Abs(high))
 		switch flat := high-low <= 1e-14*size; { // up to the rounding of float64
+		case !l.o.ZScore && size > math.MaxFloat32:
+			array.Failf("%s: the largest number of token %s is %.2g, too large for 32 bits: divide all, such as "+
+				"by another unit", p, l.token(to), size)
+		case size > 1e150: // the sum of squares must fit in 64 bits
+			array.Failf("%s: the largest number of token %s is %.2g, too large for a z-score: divide all, or "+
+				"leave these frames out if it stands for a missing value", p, l.token(to), size)
 		case flat && l.o.ZScore && y.frames == 1:
 			array.Failf("%s has only one frame and so no z-score: leave it out, or turn z-scoring off with "+
 				"--zscore=false", p)
@@ -303,16 +309,16 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) {
 	}
 }
 
-// isUsable reports whether a value is a number in the range of float32.
-func isUsable(v float64) bool { return math.Abs(v) <= math.MaxFloat32 }
+// isMissing reports whether a value is NaN or infinite.
+func isMissing(v float64) bool { return v-v != 0 }
 
-// failMissing fails with the number of unusable values of a run, and the first.
+// failMissing fails with the number of missing and infinite values of a run, and the first.
 func (l *loader) failMissing(p plan, data []float64, first string) {
 	y := p.layout
 	n, frames, tokens := 0, map[int]bool{}, map[int]bool{}
 	for f := range y.frames {
 		for token := range y.tokens {
-			if v := data[f*y.frameStep+token*y.tokenStep]; !isUsable(v) {
+			if v := data[f*y.frameStep+token*y.tokenStep]; isMissing(v) {
 				n, frames[f], tokens[token] = n+1, true, true
 			}
 		}
