@@ -164,9 +164,6 @@ func checkColumns(file string, names, labels []string) {
 	}
 }
 
-// absent are words for a label that is missing, besides those of [text.Number].
-var absent = []string{"None", "NULL", "Null", "null", "NaT", "<NA>", "#N/A", "-", "--", ".", "?"}
-
 // number sets Modules and Labels from labels. Modules are sorted if they are numbers, else in order of
 // appearance.
 func (p *Partition) number(labels []string) {
@@ -174,7 +171,7 @@ func (p *Partition) number(labels []string) {
 	place, values := map[string]int{}, map[string]float64{}
 	for i, l := range labels {
 		v, err := text.Number(l)
-		if err == nil && math.IsNaN(v) || slices.Contains(absent, l) {
+		if err == nil && math.IsNaN(v) || text.IsAbsent(l) {
 			array.Failf("%s: token %d of %d has no label (%q): give it a module, such as "+
 				"none, or leave it out here and in the data", p.File, i+1, len(labels), l)
 		}

@@ -20,6 +20,8 @@ func TestValuesThatAreNotFinite(t *testing.T) {
 	path = expect.File(t, "scrubbed.csv", "a,b\n1,2\n,\n4,inf\n")
 	expect.Error(t, expect.ErrorOf(Load([]string{path}, Options{})),
 		"3 values, in 2 of 3 frames and 2 of 2 tokens; frame 1 of token 0 (a) is NaN: leave")
+	path = expect.File(t, "words.csv", "a,b\n1,null\n-,None\n4,#N/A\n5,?\n")
+	expect.Error(t, expect.ErrorOf(Load([]string{path}, Options{})), "infinite: 5 values, in 4 of 4 frames")
 	path = expect.File(t, "flat.csv", "a,b\n1,2\n3,2\n4,2\n")
 	expect.Error(t, expect.ErrorOf(Load([]string{expect.File(t, "one.csv", "a,b\n1,2\n")}, Options{ZScore: true})),
 		"one.csv has only one frame")

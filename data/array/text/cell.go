@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -160,6 +161,12 @@ func special(cell []byte) (float64, error) {
 	}
 	return 0, strconv.ErrSyntax
 }
+
+// absent are words for a missing value, besides those of [Number]. Between names they may be names.
+var absent = []string{"None", "NULL", "Null", "null", "NaT", "<NA>", "#N/A", "-", "--", ".", "?"}
+
+// IsAbsent reports whether a cell, which is not a name, is a word for a missing value besides those of [Number].
+func IsAbsent(cell string) bool { return slices.Contains(absent, cell) }
 
 // commaNumber matches a number with a decimal comma: 1,5 or 1.234,5 or -,5e3.
 const commaNumber = `[+-]?(\d{1,3}([.' ]\d{3})+|\d*),\d+(e[+-]?\d+)?`

@@ -103,7 +103,7 @@ func TestCellsThatWouldChange(t *testing.T) {
 		{"// note\n1.5,2\n", "name no rows"},
 		// A column without a name, a row of Excel's errors.
 		{",,a\n1,0,2\n1,1,3\n", "x.csv:1:1: column 1 has no name"}, {"a,b,\n1,2,\n", "column 3 has no name"},
-		{"a,b\n#N/A,2\n3,4\n", "x.csv:2: cell 1 is \"#N/A\""}, {"a,b\n1,2\n#DIV/0!,4\n", "x.csv:3: cell 1 "},
+		{"a,b\n#N/A,2\n3,4\n", ""}, {"a,b\n1,2\n#DIV/0!,4\n", "x.csv:3: cell 1 "},
 		// Other separators than those of the first line.
 		{"a b\n1 2\n", "x.csv:2: cell 1 is \"1 2\": blanks stand between its numbers"},
 		{"a,b\n1\t2\n", `x.csv:2: cell 1 is "1\t2": line 1 has commas between cells, and this line tabs`},

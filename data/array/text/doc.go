@@ -5,10 +5,10 @@
 // A file is lines of cells. Read skips blank lines, lines that begin with # or % (except with an error
 // of Excel, such as #N/A), a byte order mark and blanks around a cell. LF, CRLF and CR end a line. A
 // cell may stand in double quotes, where "" is a quote, within one line. A cell is a decimal number,
-// an infinity, or a missing number, which becomes NaN: empty, nan, n/a or NA. Read finds a first line
-// of names and a first column of names; [Options] says how, and overrides it. The last comment above
-// the table holds the names of columns if it has one for each, as numpy.savetxt writes them. A later
-// comment with the cells of a named row is an error, because it may be a row.
+// an infinity, or a missing number, which becomes NaN: empty, nan, n/a, NA, or another word ([IsAbsent]).
+// Read finds a first line of names and a first column of names; [Options] says how, and overrides it.
+// The last comment above the table holds the names of columns if it has one for each, as numpy.savetxt
+// writes them. A later comment with the cells of a named row is an error, because it may be a row.
 //
 // Files whose name ends in .1D are AFNI's (afni.nimh.nih.gov): they have no names, and // begins a
 // comment line too.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"unicode"
 	"unicode/utf8"
@@ -83,6 +84,9 @@ func (p *parser) row(line []byte) (name string) {
 				array.Quote(c.text), p.counted)
 		}
 		v, err := number(c.text)
+		if err != nil && IsAbsent(string(c.text)) {
+			v, err = math.NaN(), nil
+		}
 		if err != nil || c.fault != "" {
 			p.failNumber(c, n, err)
 		}
