@@ -92,6 +92,9 @@ func TestFaultsAreNamed(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{"a.csv", "1,2\n3\n", "a.csv:2"}, {"a.csv", "1,2\n3,4,5\n", "a.csv:2"},
 		{"a.csv", "1,2\n3,x7\n", `a.csv:2: cell 2 is "x7", not a number: leave out columns of words`},
+		{"a.csv", "Price,Close,Close\nTicker,A,B\nDate,,\nd1,1,2\nd2,3,4\n",
+			"a.csv:2: no cell of the line is a number: leave one line of names above the numbers"},
+		{"a.csv", "a,b\nx,y\n", `a.csv:2: cell 2 is "y", not a number: leave out columns of words`},
 		{"a.csv", "1,2\n3,1e999\n", "a.csv:2: cell 2"}, {"a.txt", "", "nothing but"},
 		{"a.txt", "# only\n\n", "nothing but"}, {"a.csv", "x,y\n", "no rows"},
 		{"a.csv", "1,2\n3,\"4\n", "a.csv:2: cell 2"}, {"a.txt", "1 2\x00\n", "NUL"},

@@ -123,6 +123,20 @@ func isFraction(before []byte, c cells) bool {
 	return isWhole && digits && len(before) > 0
 }
 
+// hasNumber reports whether a cell of a line is a number, the names of rows aside.
+func (p *parser) hasNumber(line []byte) bool {
+	c := p.cells(line)
+	if p.rowNames {
+		c.next()
+	}
+	for c.next() {
+		if k := c.kind(); k == numeric || k == quotedNumber && len(c.text) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // failNumber fails for the n-th cell, which is no number.
 func (p *parser) failNumber(c cells, n int, err error) {
 	why := ", not a number"
@@ -147,6 +161,15 @@ func (p *parser) failNumber(c cells, n int, err error) {
 		why += ": write decimals with a point"
 	case bytes.IndexByte(c.text, ';') >= 0 && p.delimiter == comma:
 		why += ": with semicolons between cells, write decimals with a point"
+	case unicode.IsLetter(first) && p.header && !p.hasNumber(c.line):
+		ahead := *p
+		line, ok := ahead.next()
+		for ; ok && !p.hasNumber(line); line, ok = ahead.next() {
+		}
+		if ok { // else all is words
+			p.failCell("no cell of the line is a number: leave one line of names above the numbers")
+		}
+		why += ": leave out columns of words"
 	case unicode.IsLetter(first):
 		why += ": leave out columns of words"
 	}
