@@ -50,6 +50,10 @@ func testCells(t *testing.T, name string) {
 		3)
 	expect.Equal(t, "runs of tc_aal",
 		len(expect.Must(Load([]string{file}, Options{Tokens: []int{6}, Datasets: []string{"tc_aal"}})).Runs), 5)
+	unknown := Remarks([]*Info{expect.Must(Inspect(file, Options{}))})
+	if len(unknown) < 2 || !strings.Contains(unknown[1], "tc_aal{1,1}") {
+		t.Errorf("%q", unknown)
+	}
 	info, err := Inspect(file, Options{Tokens: []int{6}})
 	if err != nil || info.Subjects != 3 || info.Runs != 5 || info.Tokens != 6 || info.Frames != 33 ||
 		info.Problem != "" {

@@ -10,7 +10,11 @@ import (
 func Remarks(infos []*Info) (lines []string) {
 	at, more := map[string]int{}, map[int]int{}
 	for _, info := range infos {
-		said := append(slices.Clone(info.Notes), info.Problem)
+		said := slices.Clone(info.Notes)
+		ofArray := func(a Array) bool { return a.Problem == info.Problem }
+		if !slices.ContainsFunc(info.Arrays, ofArray) { // else it stands at its array
+			said = append(said, info.Problem)
+		}
 		names := make([]string, len(said)) // of the arrays with this note
 		for _, a := range info.Arrays {
 			if !slices.Contains(said, a.Problem) {
