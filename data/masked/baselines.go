@@ -21,6 +21,7 @@ type Baselines struct {
 	Frames int // number of training frames
 
 	tokens int
+	names  []string  // of the tokens, or nil
 	mean   []float64 // [tokens]
 	// The following are [tokens, tokens], row-major, with both triangles.
 	covariance []float64 // without the ridge, divisor Frames-1
@@ -37,7 +38,7 @@ func Fit(t Table, frames []int, ridge float64) (*Baselines, error) {
 		return nil, fmt.Errorf("masked: baselines of %s: want at least 2",
 			wording.Count(len(frames), "training frame"))
 	}
-	b := &Baselines{Frames: len(frames), tokens: t.Tokens, mean: means(t, frames)}
+	b := &Baselines{Frames: len(frames), tokens: t.Tokens, names: t.Names, mean: means(t, frames)}
 	b.covariance = covariance(t, frames, b.mean)
 	b.ridged = slices.Clone(b.covariance)
 	for i := range t.Tokens {
@@ -110,7 +111,11 @@ func (b *Baselines) Correlation() ([]float64, error) {
 	r := make([]float64, n*n)
 	for i := range n {
 		if !(b.covariance[i*n+i] > 0) {
-			return nil, fmt.Errorf("masked: token %d, from 0, is constant over %s: it has no correlations", i,
+			token := fmt.Sprint(i)
+			if b.names != nil {
+				token += " (" + b.names[i] + ")"
+			}
+			return nil, fmt.Errorf("masked: token %s, from 0, is constant over %s: it has no correlations", token,
 				wording.Count(b.Frames, "training frame"))
 		}
 		for j := range i {

@@ -116,6 +116,9 @@ func TestTwoTokensByHand(t *testing.T) {
 		r[0] != 1 || r[3] != 1 { // (8/3) / sqrt(8/3 10/3)
 		t.Errorf("correlations %v, %v", r, err)
 	}
+	flat := Table{Frames: 2, Tokens: 2, X: []float32{1, 7, 2, 7}, Names: []string{"a", "b"}}
+	expect.Error(t, expect.ErrorOf(expect.Must(Fit(flat, all(flat), DefaultRidge)).Correlation()),
+		"token 1 (b), from 0, is constant over 2 training frames")
 	test := Table{Frames: 1, Tokens: 2, X: []float32{5, 3}}
 	// Token 1 from token 0: 2 + (8/3)/(8/3) (5-2) = 5, error 4. Token 0 from token 1: 2 + 0.8 (3-2)
 	// = 2.8, error 4.84.
