@@ -17,6 +17,7 @@ import (
 	"torchpe/train"
 	"torchpe/train/config"
 	"torchpe/train/sweep"
+	"torchpe/train/sweep/slurm"
 )
 
 // sweepFlags holds the flags of "torchpe sweep" besides those of "torchpe train".
@@ -133,6 +134,11 @@ func (f *sweepFlags) train(c *call, dir, name string, configs [][]byte) (r resul
 	}
 	if f.dryRun {
 		return f.estimate(c, dir, machine, change)
+	}
+	if f.launch.launcher == "slurm" {
+		if err := slurm.Installed(); err != nil { // before a plan is written
+			return r, err
+		}
 	}
 	s, err := sweep.Extend(dir, name, change)
 	if err != nil {

@@ -55,6 +55,16 @@ func TestSweepSubmitsAgain(t *testing.T) {
 	}
 }
 
+// Without Slurm nothing is planned.
+func TestSweepWithoutSlurm(t *testing.T) {
+	dir := t.TempDir()
+	line := "sweep --pe nope --launcher slurm --out s" + smallSet(t, dir)
+	t.Setenv("PATH", t.TempDir())
+	before := filesIn(t, dir)
+	says(t, dir, line, exitFailed, "not found in $PATH: is this a machine of the cluster?")
+	expect.Equal(t, "files", filesIn(t, dir), before)
+}
+
 // What the queue still has of tasks that have ended is not among those that wait.
 func TestQueueOfEndedTasks(t *testing.T) {
 	dir := t.TempDir()

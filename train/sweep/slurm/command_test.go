@@ -58,11 +58,11 @@ func TestCall(t *testing.T) {
 		{t.Context(), "sbatch", "sbatch: exit status 4: two three one", nil},
 		{t.Context(), "scancel", "killed", nil},
 		{t.Context(), "scontrol", "no answer within 3s", nil},
-		{t.Context(), "no-such-sbatch", "is this a machine of the cluster?", exec.ErrNotFound},
+		{t.Context(), "no-such-sbatch", "not found in $PATH: is this a machine of the cluster?", exec.ErrNotFound},
 		{stopped, "squeue", "squeue", context.Canceled},
 	} {
 		if _, err := call(c.ctx, c.command); err == nil || !strings.Contains(err.Error(), c.want) ||
-			c.is != nil && !errors.Is(err, c.is) {
+			strings.HasSuffix(err.Error(), ": ") || c.is != nil && !errors.Is(err, c.is) {
 			t.Errorf("%s: %v, want %q", c.command, err, c.want)
 		}
 	}

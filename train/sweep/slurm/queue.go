@@ -144,13 +144,30 @@ func call(ctx context.Context, command string, args ...string) (string, error) {
 	case limited.Err() != nil:
 		err = fmt.Errorf("no answer within %v", patience)
 	case errors.Is(err, exec.ErrNotFound):
-		err = fmt.Errorf("%w: is this a machine of the cluster?", err)
+		return "", notFound(command, err)
 	}
 	said := strings.Join(strings.Fields(stderr.String()+" "+stdout.String()), " ")
 	if len(said) > 1000 {
 		said = strings.ToValidUTF8(said[:1000], "") + "..."
 	}
-	return "", fmt.Errorf("%s: %w: %s", command, err, said)
+	if said != "" {
+		said = ": " + said
+	}
+	return "", fmt.Errorf("%s: %w%s", command, err, said)
+}
+
+func notFound(command string, err error) error {
+	return fmt.Errorf("%s: %w: is this a machine of the cluster?", command, err)
+}
+
+// Installed returns an error if a command that submits jobs is not in PATH.
+func Installed() error {
+	for _, command := range []string{"scontrol", "sbatch"} {
+		if _, err := exec.LookPath(command); err != nil {
+			return notFound(command, err)
+		}
+	}
+	return nil
 }
 
 // environment returns the environment for Slurm's commands. It removes the user's filters and
