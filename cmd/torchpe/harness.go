@@ -189,13 +189,16 @@ func parent(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// isSwitch reports whether an argument seems to be the value of a switch.
+func isSwitch(arg string) bool { return arg == "true" || arg == "false" }
+
 // noArguments returns an error for arguments. For a command that holds others, an argument is a mistyped name.
 func noArguments(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
 		return nil
 	case !cmd.HasSubCommands():
-		if args[0] == "true" || args[0] == "false" {
+		if isSwitch(args[0]) {
 			return fmt.Errorf("unknown argument %q: a switch takes it after =, as in --tensorboard=false", args[0])
 		}
 		return fmt.Errorf("unknown argument %q", args[0])

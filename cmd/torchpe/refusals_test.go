@@ -57,6 +57,8 @@ var refusals = []struct {
 	{"train --resume --allow-changed lr", 2, "in config.json it is members.lr"},
 	{"train --pe learn-0.1*2,nope", 2, "here it is learn without its sigma, which --sigma 0.1 gives"},
 	{"train --tensorboard false", 2, "--tensorboard=false"},
+	{"train --task masked --data d.csv there.csv --zscore false", 2,
+		`unknown argument "false": a switch takes it after =`},
 	{"sweep quick --mem 8G", 2, "unknown flag: --mem; did you mean --memory?"},
 	{"train --threads 0", 2, "--threads"},
 	{"train --log-every 0", 2, "--log-every"},

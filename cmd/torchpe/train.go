@@ -59,8 +59,9 @@ Ctrl-C finishes the step and saves; --resume continues to the same result, bit f
   torchpe train --task masked --modules sectors.csv --data prices.csv
   torchpe train --task masked --data eeg.csv --positions layout.csv --pe swin`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("data") && !cmd.Flags().Changed(config.LSTTrain) {
-				return noArguments(cmd, args)
+			takesFiles := cmd.Flags().Changed("data") || cmd.Flags().Changed(config.LSTTrain)
+			if i := slices.IndexFunc(args, isSwitch); i >= 0 || !takesFiles {
+				return noArguments(cmd, args[max(0, i):])
 			}
 			return nil
 		},
