@@ -80,8 +80,8 @@ The exit code is 0 if the arrays follow the scheme with these flags, else 1.`,
 	fl.Var(choice{&f.what, catalogue.GivenNames()[4:]}, "what", "compare only this array, such as q_out")
 	fl.Float64Var(&f.tolerance, "tolerance", 1e-4,
 		"largest difference due to rounding, relative to 1 or the largest number of the array")
-	fl.StringVar(&f.model, "model", "", "config.json of a checkpoint for Hugging Face's transformers: list the "+
-		"encoding of each layer, or take --layer of it")
+	fl.StringVar(&f.model, "model", "", "config.json of a checkpoint for Hugging Face's transformers, or its "+
+		"folder: list the encoding of each layer, or take --layer of it")
 	f.to.add(cmd, "with --model: .npz file for cos and sin, or the bias, of --layer for --tokens")
 	fl.BoolVar(&f.helper, "helper", false, "print Python code for NumPy, PyTorch and JAX that writes such files")
 	f.options = schemeFlags(cmd.Flags())

@@ -19,6 +19,7 @@ func TestPECheckModel(t *testing.T) {
 	dir := put(t, map[string]string{"config.json": olmo})
 	says(t, dir, "pe check --model config.json", 0, "0-2, 4-6       rope(base=500000) ",
 		"layer_types is missing", "the same here: --pe 'rope(base=500000)*3,rope-yarn(")
+	says(t, dir, "pe check --model .", 0, "0-2, 4-6       rope(base=500000) ")
 	var model struct {
 		Type   string `json:"model_type"`
 		Layers []struct{ Window int }

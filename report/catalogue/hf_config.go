@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -94,8 +95,11 @@ func (k keys) number(names ...string) (float64, bool) {
 	return 0, false
 }
 
-// ReadCheckpoint reads a config.json of transformers.
+// ReadCheckpoint reads a config.json of transformers, or that in a folder.
 func ReadCheckpoint(path string) (*Checkpoint, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, "config.json")
+	}
 	body, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -178,6 +182,14 @@ func newCheckpoint(all keys) (*Checkpoint, error) {
 	}
 	if c.Type = c.text("model_type"); c.Type == "" {
 		c.Type = all.text("model_type")
+	}
+	if c.Type == "" {
+		whose := ""
+		if all.text("task") != "" && all.text("token_input") != "" {
+			whose = ": it is of a model of torchpe"
+		}
+		return nil, fmt.Errorf("it has no model_type%s; give the config.json of a model of Hugging Face's "+
+			"transformers", whose)
 	}
 	var known bool
 	if c.modelFamily, known = findFamily(c.Type); !known {

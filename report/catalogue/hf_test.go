@@ -377,6 +377,8 @@ func TestCheckpointRefuses(t *testing.T) {
 	for _, c := range []struct{ config, want string }{
 		{`"model_type": "llama"`, "num_hidden_layers or n_layer"},
 		{`"model_type": "llama", "num_hidden_layers": 4, "num_attention_heads": 4`, "hidden_size or"},
+		{sizes, "it has no model_type; give"},
+		{`"task": "lst", "token_input": "one-hot"`, "it has no model_type: it is of a model of torchpe; give"},
 		{sizes + `, "model_type": "mamba"`, `model_type "mamba" is not known`},
 		{sizes + `, "model_type": "lama", "rope_theta": 1000`, `"lama" is not known; did you mean "llama"?`},
 		{sizes + `, "model_type": "llama", "rope_scaling": {"type": "ntk", "factor": 2}`,
