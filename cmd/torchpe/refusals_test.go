@@ -77,6 +77,7 @@ var refusals = []struct {
 	{"train --task mask", 2, `did you mean "masked"`},
 	{"sweep --sigma 0.1:2 --dry-run", 2, "a range is from:to:step, such as 0.1:2:0.1"},
 	{"sweep --pe nope --pe nope,rope --dry-run", 2, "pe: nope is given twice"},
+	{"train --task sequence --sequence even-pairs --pe 2d-fixed --dry-run", 2, "it needs tokens on a grid"},
 	{"train --resume --preset quick --heads 8", 2, "there is no run"},
 	{"train --dry-run --task masked --data there-not.csv", 2, "there-not.csv: no such file"},
 	{"train --sigma 0_2", 2, `"0_2" is not a number`},

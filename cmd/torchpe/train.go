@@ -104,14 +104,17 @@ func (f *trainFlags) run(c *call) (r result, err error) {
 	}
 	if f.dryRun {
 		text, err := resolved.JSON()
-		if err == nil && config.NamesFiles(&resolved.Config) {
+		// Every encoding suits the puzzles that are made here, which takes seconds.
+		if err == nil && (!resolved.HasPuzzles() || config.NamesFiles(&resolved.Config)) {
 			var unsuited []error
 			unsuited, err = train.CheckModels([][]byte{text}, "", c.note)
 			// A note already says what is not measured.
 			unsuited = slices.DeleteFunc(unsuited, func(err error) bool {
 				return errors.As(err, new(train.UnmeasuredError))
 			})
-			err = cmp.Or(err, errors.Join(unsuited...))
+			if wrong := errors.Join(unsuited...); wrong != nil && err == nil {
+				err = usageError{wrong}
+			}
 		}
 		return result{notes: notes, print: printf("%s\n", text), value: json.RawMessage(text)}, err
 	}
