@@ -184,7 +184,7 @@ func TestUntilThatIsNeverMet(t *testing.T) {
 		{sized, "tokens_25=0.9", ""},
 		{sized, "tokens_36=0.9", `did you mean "tokens/25"?`},
 		{tinyMasked(t, "learn"), "train=0.5", "these are loss, train_mse, test_mse/LEVEL"},
-		{tinyMasked(t, "learn"), "test_mse_0.33=0.5", "have no number test_mse/0.33"},
+		{tinyMasked(t, "learn"), "test_mse_0.33=0.5", "test_mse/0.33 is not measured: add 0.33 to"},
 		{tinyMasked(t, "learn"), "test_mse_0.50=0.1", ""},
 		{tinyMasked(t, "learn"), "modularity=0.1", ""},
 		{noModules, "modularity=0.1", "have no number modularity"},

@@ -1,6 +1,13 @@
 package config
 
-import "torchpe/train/runlog"
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"torchpe/train/runlog"
+)
 
 // OptimizerConfig says how and how long a model is trained.
 type OptimizerConfig struct {
@@ -81,7 +88,16 @@ var trainingSettings = []Setting{
 			if err != nil {
 				return err
 			}
-			return criterion.Check(c.Facts().Measures)
+			if err := criterion.Check(c.Facts().Measures); err != nil {
+				return err
+			}
+			share, isError := strings.CutPrefix(criterion.Key, "test_mse/")
+			is := func(level float64) bool { return runlog.Share(level) == share }
+			if isError && !slices.ContainsFunc(c.Masked.TestLevels, is) {
+				return fmt.Errorf("%s is not measured: add %s to --test-levels, or stop at one of %s",
+					criterion.Key, share, textOf(reflect.ValueOf(c.Masked.TestLevels)))
+			}
+			return nil
 		},
 	},
 }
