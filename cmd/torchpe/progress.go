@@ -150,11 +150,11 @@ func (p *progress) Logged(rs []runlog.Record) {
 	if rs[0].Fit != nil {
 		fitted := 0
 		for _, r := range rs {
-			if reached, _ := p.c.Facts().Fitted(r.Fit, r.Measures); reached {
+			if r.Fit != nil && r.Fit.Reached {
 				fitted++
 			}
 		}
-		p.summary += fmt.Sprintf(", fitted %d of %d", fitted, len(rs))
+		p.summary += fmt.Sprintf(", %s: %d of %d", p.c.Facts().FitHeading(rs[0].Fit), fitted, len(rs))
 	}
 	if p.quiet || p.bars != nil {
 		return

@@ -41,14 +41,14 @@ func TestLogKeepsStoppedMembers(t *testing.T) {
 	var c train.Config
 	c.PE, c.Epochs, c.Until, c.Members = "nope", 9, "train=0.9", []train.Member{{Seed: 1}, {Seed: 2}}
 	record := func(member, epoch int, train float64) runlog.Record {
-		return runlog.Record{Step: 64 * epoch, Epoch: epoch, Member: member, Fit: &runlog.Fit{Reached: train >= .9},
+		return runlog.Record{Step: 64 * epoch, Epoch: epoch, Member: member, Fit: &runlog.Fit{Criterion: c.Until, Reached: train >= .9},
 			Measures: runlog.Numbers{"train": train, "loss": 1}}
 	}
 	var out bytes.Buffer
 	p := newProgress(&out, c, false)
 	p.Started(0, 576)
 	p.Logged([]runlog.Record{record(0, 1, .9), record(1, 3, .4)})
-	expect.Contains(t, out.String(), "epoch 3/9 step 192 loss 1.0000, train 0.650, fitted 1 of 2 (")
+	expect.Contains(t, out.String(), "epoch 3/9 step 192 loss 1.0000, train 0.650, train=0.9: 1 of 2 (")
 }
 
 // A run of one seed says which, and calls sigma as its folder does.

@@ -15,7 +15,7 @@ func TestResultTableHasFits(t *testing.T) {
 		task string
 		fit  *runlog.Fit
 		last string
-	}{{"nmar", met, "fitted"}, {"nmar", nil, "status"}, {"lst", met, "fitted"}, {"lst", nil, "fitted"}} {
+	}{{"nmar", met, "fitted"}, {"nmar", nil, "status"}, {"lst", met, "loss=0.5"}, {"lst", nil, "fitted"}} {
 		member := runlog.MemberResult{PE: "nope", Status: runlog.StatusDone, Fit: c.fit}
 		result := runlog.Result{Members: []runlog.MemberResult{member}}
 		head, rows, _ := FindTask(c.task).ResultTable(result)

@@ -57,8 +57,9 @@ func (t *TaskFacts) ResultTable(r runlog.Result) (head []string, rows [][]string
 	head = append(head, "status")
 	isFitKnown := func(m runlog.MemberResult) bool { return m.Fit != nil }
 	hasFit := t.IsAccuracy || slices.ContainsFunc(r.Members, isFitKnown)
+	fitHeading := t.FitHeading(r.Members[0].Fit)
 	if hasFit {
-		head = append(head, "fitted")
+		head = append(head, fitHeading)
 	}
 	for _, m := range r.Members {
 		row := []string{m.PE, NumberText(m.Sigma), fmt.Sprint(m.Seed), fmt.Sprint(m.Steps)}
@@ -69,8 +70,14 @@ func (t *TaskFacts) ResultTable(r runlog.Result) (head []string, rows [][]string
 			row = append(row, runlog.FormatMeasure(key, m.Measures.Get(key)))
 		}
 		row = append(row, m.Status)
-		if hasFit {
+		switch {
+		case !hasFit:
+		case fitHeading == fitted:
 			row = append(row, cmp.Or(t.FitText(m.Fit, m.Measures), "–"))
+		case m.Fit == nil || !m.Fit.Reached:
+			row = append(row, "no")
+		default:
+			row = append(row, t.fitTime(m.Fit))
 		}
 		rows = append(rows, row)
 	}
@@ -135,10 +142,27 @@ func (t *TaskFacts) FitText(fit *runlog.Fit, final runlog.Numbers) string {
 		return "no"
 	case !t.isFitDated(fit):
 		return "yes"
-	case t.InEpochs:
+	}
+	return t.fitTime(fit)
+}
+
+// fitTime writes when a model met the criterion of its run.
+func (t *TaskFacts) fitTime(fit *runlog.Fit) string {
+	if t.InEpochs {
 		return fmt.Sprintf("epoch %d", fit.Epoch)
 	}
 	return fmt.Sprintf("step %d", fit.Step)
+}
+
+// fitted is the heading of the column that says whether models met the task's criterion.
+const fitted = "fitted"
+
+// FitHeading returns "fitted", or the criterion of a run if it is another than its task's.
+func (t *TaskFacts) FitHeading(fit *runlog.Fit) string {
+	if fit == nil || t.Criterion == "" || fit.Criterion == t.Criterion {
+		return fitted
+	}
+	return fit.Criterion
 }
 
 // NumberText writes a number, or a dash for nil.
