@@ -124,8 +124,8 @@ func specs() []spec {
 		{ID: "similarity", Section: positionsSection, Title: "Similarity of the learned positions",
 			Rows: []row{pairs(similarity)},
 			Caption: "Cosine similarity of the positions of two tokens (first block with a table, first seed), " +
-				"tokens ordered by module if modules are known{clusters}. The colours span the values of all matrices off their " +
-				"diagonals, which are 1.{tokens}"},
+				"tokens ordered by module if modules are known{clusters}. The colours span the values of all " +
+				"matrices off their diagonals, which are 1.{tokens}"},
 		{ID: "scores", Section: positionsSection, Title: "Modules in the learned positions", Rows: []row{plots(scores)},
 			Caption: "Modularity Q and clustering C of the learned positions for the known modules, the mean over " +
 				"blocks; dots are seeds. Q of a fixed encoding shows how far the order of tokens alone matches " +
