@@ -42,7 +42,7 @@ func TestLogKeepsStoppedMembers(t *testing.T) {
 	c.PE, c.Epochs, c.Until, c.Members = "nope", 9, "train=0.9", []train.Member{{Seed: 1}, {Seed: 2}}
 	record := func(member, epoch int, train float64) runlog.Record {
 		return runlog.Record{Step: 64 * epoch, Epoch: epoch, Member: member,
-			Fit: &runlog.Fit{Criterion: c.Until, Reached: train >= .9},
+			Fit:      &runlog.Fit{Criterion: c.Until, Reached: train >= .9},
 			Measures: runlog.Numbers{"train": train, "loss": 1}}
 	}
 	var out bytes.Buffer
