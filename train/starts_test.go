@@ -130,8 +130,8 @@ func TestRefusedStarts(t *testing.T) {
 	few.PEInitSparsity = new(0.9) // not sparsityOfFew, as where none is given
 	few.PEInit, many.PEInit, puzzles.PEInit, parts.PEInit = "gradients", "mds:16", "gradients", "mds"
 	for says, c := range map[string]Config{
-		"token 2, from 0, is constant":         flat,
-		"masked: token 2, from 0, is constant": flat2,
+		"token 2 (c), from 0, is constant":         flat,
+		"masked: token 2 (c), from 0, is constant": flat2,
 		"give a lower --pe-init-sparsity":      few,
 		"at most 14 coordinates":               many,
 		"task lst has none":                    puzzles,

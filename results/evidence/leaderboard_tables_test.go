@@ -163,7 +163,11 @@ func taskTable(fitted map[string]entry, unfitted []entry) string {
 		}
 	}
 	for name, errs := range masked("fmri.csv", "test_mse_90", "12000") {
-		set(name, 0, fmt.Sprintf("%s (%d seeds)", point(stats.Mean(errs)), len(errs)))
+		text := spread(errs)
+		if len(errs) < 3 {
+			text = fmt.Sprintf("%s (%d seeds)", point(stats.Mean(errs)), len(errs))
+		}
+		set(name, 0, text)
 	}
 	for _, r := range records("../lengths-cpu/models.csv") {
 		task := 1 + slices.Index(strings.Fields("even-pairs missing-duplicate reverse-string bucket-sort"), r["task"])
