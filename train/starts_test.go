@@ -132,10 +132,10 @@ func TestRefusedStarts(t *testing.T) {
 	for says, c := range map[string]Config{
 		"token 2 (c), from 0, is constant":         flat,
 		"masked: token 2 (c), from 0, is constant": flat2,
-		"give a lower --pe-init-sparsity":      few,
-		"at most 14 coordinates":               many,
-		"task lst has none":                    puzzles,
-		"no path connects tokens":              parts,
+		"give a lower --pe-init-sparsity":          few,
+		"at most 14 coordinates":                   many,
+		"task lst has none":                        puzzles,
+		"no path connects tokens":                  parts,
 	} {
 		err := c.Resolve()
 		if err == nil {
