@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -92,10 +91,9 @@ var trainingSettings = []Setting{
 				return err
 			}
 			share, isError := strings.CutPrefix(criterion.Key, "test_mse/")
-			is := func(level float64) bool { return runlog.Share(level) == share }
-			if isError && !slices.ContainsFunc(c.Masked.TestLevels, is) {
+			if isError && !slices.Contains(c.Masked.ByMasked(), share) {
 				return fmt.Errorf("%s is not measured: add %s to --test-levels, or stop at one of %s",
-					criterion.Key, share, textOf(reflect.ValueOf(c.Masked.TestLevels)))
+					criterion.Key, share, strings.Join(c.Masked.ByMasked(), ", "))
 			}
 			return nil
 		},

@@ -114,12 +114,12 @@ func (t *TaskFacts) Fitted(fit *runlog.Fit, final runlog.Numbers) (reached, know
 	if err != nil {
 		return fit != nil && fit.Reached, fit != nil
 	}
-	return t.isFitDated(fit) || of.Met(final.Get(of.Key)), true
+	return t.hasFitTime(fit) || of.Met(final.Get(of.Key)), true
 }
 
-// isFitDated reports whether fit says when a model met the task's criterion, or that of its run if
+// hasFitTime reports whether fit says when a model met the task's criterion, or that of its run if
 // the task has none.
-func (t *TaskFacts) isFitDated(fit *runlog.Fit) bool {
+func (t *TaskFacts) hasFitTime(fit *runlog.Fit) bool {
 	if fit == nil || !fit.Reached {
 		return false
 	}
@@ -140,7 +140,7 @@ func (t *TaskFacts) FitText(fit *runlog.Fit, final runlog.Numbers) string {
 		return ""
 	case !reached:
 		return "no"
-	case !t.isFitDated(fit):
+	case !t.hasFitTime(fit):
 		return "yes"
 	}
 	return t.fitTime(fit)
