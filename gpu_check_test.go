@@ -143,7 +143,7 @@ func TestGPUCheckWithBrokenBuild(t *testing.T) {
 // At the deadline what runs is ended, and what comes after it is skipped.
 func TestGPUCheckDeadline(t *testing.T) {
 	t.Parallel()
-	code, files := gpuCheck(t, []string{"STUB_BENCH=sleep 60", "DEADLINE=14"}, "bench", "peers")
+	code, files := gpuCheck(t, []string{"STUB_BENCH=sleep 200", "DEADLINE=30"}, "bench", "peers")
 	expect.Equal(t, "exit code", code, 1)
 	containsAll(t, "summary", files["summary.md"], "| torchpe: lst, 15 members, tf32 | failed (124) |",
 		"| torchpe: lst, 15 members, bf16 | skipped |",

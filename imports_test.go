@@ -47,7 +47,7 @@ var thirdParty = map[string][]string{
 	"internal/metrics": {"gonum.org/v1/gonum"}, "internal/stats": {"gonum.org/v1/gonum"},
 	"data":        {"golang.org/x/text"},
 	"data/masked": {"gonum.org/v1/gonum"}, "data/nmar": {"gonum.org/v1/gonum"}, "data/hcp": {"gonum.org/v1/gonum"},
-	"models/pe":    {"go.yaml.in/yaml/v3"},
+	"models/pe":    {"go.yaml.in/yaml/v3", "gonum.org/v1/gonum"},
 	"train/runlog": {"golang.org/x/sys", "github.com/gofrs/flock"},
 	"train/sweep":  {"github.com/gofrs/flock", "go.yaml.in/yaml/v3", "golang.org/x/sync"},
 	"report/figure": {"gonum.org/v1/plot", "codeberg.org/go-pdf/fpdf",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -42,7 +43,7 @@ func Procrustes(a, b Table) (ProcrustesDistances, error) {
 	if out.Raw, err = aligned(a, b); err != nil {
 		return out, err
 	}
-	na, nb := norm2(a.Values), norm2(b.Values)
+	na, nb := floats.Norm(a.Values, 2), floats.Norm(b.Values, 2)
 	if na > 0 && nb > 0 {
 		matched := a
 		matched.Values = make([]float64, len(a.Values))
@@ -120,28 +121,12 @@ func nuclear(a, b *mat.Dense) (float64, error) {
 // unit returns the table minus its mean row, scaled to norm 1; nil if all rows are equal.
 func (t Table) unit() *mat.Dense {
 	out := t.Centred()
-	size := norm2(out.Values)
-	if size <= rounding*norm2(t.Values) {
+	size := floats.Norm(out.Values, 2)
+	if size <= rounding*floats.Norm(t.Values, 2) {
 		return nil
 	}
 	for i := range out.Values {
 		out.Values[i] /= size
 	}
 	return out.dense()
-}
-
-// norm2 returns the Euclidean norm without overflow.
-func norm2(a []float64) float64 {
-	largest := 0.0
-	for _, v := range a {
-		largest = max(largest, math.Abs(v))
-	}
-	if largest == 0 {
-		return 0
-	}
-	sum := 0.0
-	for _, v := range a {
-		sum += v / largest * (v / largest)
-	}
-	return largest * math.Sqrt(sum)
 }

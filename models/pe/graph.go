@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // Graph connects the places of tokens, its nodes 0..V-1, by weighted edges.
@@ -125,26 +127,31 @@ func (g *Graph) isRegular() bool {
 // directions, with the larger of the two weights.
 func (g *Graph) Laplacian() (values []float64, vectors [][]float64) {
 	n := g.Nodes()
-	a, root := make([][]float64, n), make([]float64, n)
-	for i := range a {
-		a[i] = make([]float64, n)
-		for j := range a[i] {
-			a[i][j] = max(g.Weight(i, j), g.Weight(j, i))
-			root[i] += a[i][j]
+	a, root := mat.NewSymDense(n, nil), make([]float64, n)
+	for i := range n {
+		for j := range n {
+			root[i] += max(g.Weight(i, j), g.Weight(j, i))
 		}
 		if root[i] == 0 {
 			root[i] = 1
 		}
 		root[i] = math.Sqrt(root[i])
 	}
-	for i := range a {
-		for j := range a[i] {
-			a[i][j] = -a[i][j] / (root[i] * root[j])
+	for i := range n {
+		for j := i; j < n; j++ {
+			a.SetSym(i, j, -max(g.Weight(i, j), g.Weight(j, i))/(root[i]*root[j]))
 		}
-		a[i][i]++
+		a.SetSym(i, i, a.At(i, i)+1)
 	}
-	values, vectors = symmetricEigen(a, 1) // they lie in [0, 2]
-	for _, u := range vectors {
+	var eigen mat.EigenSym
+	if !eigen.Factorize(a, true) {
+		panic("pe: the eigenvectors of a Laplacian did not converge, whose entries lie in [-1, 1]")
+	}
+	var columns mat.Dense
+	eigen.VectorsTo(&columns)
+	for i := range n {
+		u := mat.Col(nil, i, &columns)
+		vectors = append(vectors, u)
 		top := 0
 		for i, v := range u {
 			if math.Abs(v) > math.Abs(u[top])+1e-9 { // the first of equally large ones
@@ -158,7 +165,7 @@ func (g *Graph) Laplacian() (values []float64, vectors [][]float64) {
 		}
 		u[top] = math.Abs(u[top])
 	}
-	return values, vectors
+	return eigen.Values(nil), vectors
 }
 
 // walk computes the powers of a graph's random walk one after another.

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"torchpe/torchpe"
 )
 
@@ -161,7 +163,7 @@ func (c Config) tableInit(rows, width int, perToken bool) (torchpe.Init, error) 
 	case orthogonal:
 		return each(func(member int, rng *rand.Rand, table []float64) {
 			orthonormal(rng, rows, width, table)
-			scale(table, c.Sigma[member]*math.Sqrt(float64(max(rows, width))))
+			floats.Scale(c.Sigma[member]*math.Sqrt(float64(max(rows, width))), table)
 		}), nil
 	case lowRank:
 		if most := min(rows, width); i.Rank > most {
@@ -184,7 +186,7 @@ func (c Config) tableInit(rows, width int, perToken bool) (torchpe.Init, error) 
 		return nil, err
 	}
 	if i.Kind == matched {
-		target := frobenius(other)
+		target := floats.Norm(other, 2)
 		return each(func(_ int, rng *rand.Rand, table []float64) {
 			fillNormal(rng, table)
 			toNorm(table, target)
