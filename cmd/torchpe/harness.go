@@ -90,6 +90,9 @@ func tabled(cmd *cobra.Command, run func(*call) (result, error), to ...*destinat
 		if strings.HasPrefix(*csv, "--") {
 			return result{}, usagef("--csv %s: want a file, or - to print the table", *csv)
 		}
+		if err := checkFolder("csv", *csv); err != nil {
+			return result{}, err
+		}
 		if c.csv = *csv; c.csv == "" && !c.json && !c.forPeople() {
 			c.csv = "-"
 		}
@@ -384,6 +387,11 @@ func (d *destination) check() error {
 	if d.endings != nil && !slices.ContainsFunc(d.endings, ends) {
 		return usagef("--out %s: want a file that ends in %s", d.path, strings.Join(d.endings, " or "))
 	}
+	if d.endings != nil {
+		if err := checkFolder("out", d.path); err != nil {
+			return err
+		}
+	}
 	paths := []string{d.path}
 	if d.files != nil {
 		paths = nil
@@ -399,6 +407,14 @@ func (d *destination) check() error {
 		default:
 			return fmt.Errorf("--out: %w", err)
 		}
+	}
+	return nil
+}
+
+// checkFolder returns an error if the folder of a file that a flag names does not exist.
+func checkFolder(flag, path string) error {
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		return usagef("--%s %s: the folder %s does not exist: create it first", flag, path, filepath.Dir(path))
 	}
 	return nil
 }

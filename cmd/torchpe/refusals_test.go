@@ -151,6 +151,9 @@ var refusals = []struct {
 	{"data lst generate --out x --side 9", 2, `--side "9": want 3 to 8`},
 	{"data lst generate --out x --side 3", 1, "ask for fewer puzzles or a larger side"},
 	{"data lst generate --out there", 2, "there/train.csv exists: choose another --out or pass --force"},
+	{"pe list --csv none/x.csv", 2, "--csv none/x.csv: the folder none does not exist: create it first"},
+	{"pe values 1d-fixed --dim 4 --tokens 4 --out none/x.npy", 2,
+		"--out none/x.npy: the folder none does not exist: create it first"},
 	{"data lst generate --out there.csv", 2, "--out: "}, // a file where the folder should be
 	{"data lst check train.csv", 2, "give both"},
 	{"data lst check --validation train.csv", 2, "give both"},

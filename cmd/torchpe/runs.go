@@ -34,7 +34,7 @@ Filters (--where) are KEY OP VALUE, joined by commas, all of which must hold; OP
 > >= and, for patterns with * and ?, ~ and !~. KEY is a column, or a setting by its key in config.json;
 the last part of the key is enough if it is unique.
 
-On a narrow terminal, columns that do not fit are left out; a pipe or file gets CSV with all columns.`,
+On a narrow terminal, columns that do not fit are left out; CSV, for a pipe or file, has these, too.`,
 		Example: `  torchpe runs list
   torchpe runs list runs --where 'pe=learn,sigma<=0.5' --sort -validation,sigma
   torchpe runs list runs --where 'run~table1/*' --columns run,sigma,validation,d_model --csv models.csv

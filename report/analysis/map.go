@@ -51,8 +51,8 @@ All members of a run are mapped separately; --member chooses one.
 
 JSON: {models: [{source, member, seed, pe, block, method, distance (mds), explained (pca),
 stress (mds), tokens, modules, coordinates: [[x1, x2...] of each token]}]}. --out map.csv writes
-(member,) token, module, x1, x2..., which "torchpe analyze procrustes" reads; --out map.pdf, .svg
-or .png draws the first two axes, one panel per member.
+(member,) token, (module,) x1, x2...; --out map.pdf, .svg or .png draws the first two axes, one panel
+per member. "torchpe analyze procrustes" reads a map.csv of one member without modules.
 
 --out map.pscalar.nii writes a CIFTI file of scalars, one map per axis, which wb_view and nilearn
 open. --template is a ptseries, pscalar or pconn file with the parcels of the data. They are

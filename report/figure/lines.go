@@ -157,17 +157,16 @@ func (l Lines) draw(c draw.Canvas) (note string, err error) {
 	area := draw.Crop(c, 0, 0, 0, -smallSize/2)
 	width := endLabelsWidth(ends)
 	direct := width <= 0.42*c.Size().X && labelPitch*vg.Length(len(ends)) <= 0.72*c.Size().Y
-	if direct {
+	names := a.legend()
+	height := names.height(c.Size().X)
+	switch {
+	case direct:
 		area.Max.X -= width
-	} else {
-		names := a.legend()
-		height := names.height(c.Size().X)
-		if height > 0.4*c.Size().Y {
-			return "", fmt.Errorf("the labels of %d lines do not fit: shorten them or draw fewer lines",
-				len(names))
-		}
+	case height <= 0.4*c.Size().Y:
 		names.drawRows(c, c.Min.X, c.Max.Y, c.Size().X)
 		area.Max.Y -= height + 3
+	default:
+		note = fmt.Sprintf("No room for the labels of %d lines", len(names))
 	}
 	p := newPlot()
 	y.set(&p.Y, yTicks(area.Size().Y-30))
@@ -179,7 +178,7 @@ func (l Lines) draw(c draw.Canvas) (note string, err error) {
 	if direct {
 		drawEndLabels(c, ends, data)
 	}
-	return l.note(a, y), nil
+	return sentences(note, l.note(a, y)), nil
 }
 
 // summary is a line reduced over its members.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot/vg/draw"
+
 	"torchpe/internal/expect"
 )
 
@@ -123,14 +125,17 @@ func TestOrderOfLinesDoesNotMatter(t *testing.T) {
 }
 
 // Where the labels of lines do not fit at their ends, a legend names them; where that does not fit,
-// the error says what to do.
+// the note says so.
 func TestTooManyLines(t *testing.T) {
 	var l Lines
 	for i := range 30 {
 		l.Series = append(l.Series, flat(fmt.Sprint("scheme-", i), 0.5, 1))
 	}
 	expect.Equal(t, "lines that are named", strings.Count(svgOf(alone(l, ColumnWidth, 3)), ">scheme-"), 30)
-	expect.Error(t, expect.ErrorOf(Compose(alone(l, ColumnWidth, 1))), "labels of 30 lines do not fit")
+	note, err := l.draw(draw.NewCanvas(newMeasure(), 200, 60))
+	if err != nil || note != "No room for the labels of 30 lines. One member per line (n = 1)." {
+		t.Errorf("in little room: %q, %v", note, err)
+	}
 }
 
 // Differences of a thousandth do not fill a panel; panels that share y hold what each shows.

@@ -157,8 +157,16 @@ func TestSettingsAreApart(t *testing.T) {
 		!strings.Contains(page, "In brackets: tables that are equally smooth") {
 		t.Error("the tests against smooth tables are not said")
 	}
-	for i, row := range rows(dir, "scores.csv") {
-		expect.Equal(t, fmt.Sprintf("column 2 of row %q", row), row[2], []string{"data", "0.125"}[min(i, 1)])
+	scores := rows(dir, "scores.csv") // a row for each model; the first of an encoding is tested
+	expect.Equal(t, "rows of scores.csv", len(scores), 1+6)
+	for i, row := range scores {
+		expect.Equal(t, fmt.Sprintf("column 4 of row %q", row), row[4], []string{"data", "0.125"}[min(i, 1)])
+		isTested := i == 0 || row[0] != scores[i-1][0]
+		expect.Equal(t, fmt.Sprintf("row %q has p", row), row[9] != "", isTested)
+		expect.Equal(t, fmt.Sprintf("row %q has Q and C", row), row[2] != "" && row[3] != "", true)
+	}
+	if maps := rows(dir, "maps.csv"); maps[1][0] != "as given" || len(maps) != 1+8*4 {
+		t.Errorf("maps.csv has %d rows, from %q", len(maps), maps[1])
 	}
 	expect.Equal(t, "times that the given places are drawn", strings.Count(read(dir, "maps.svg"), ">As given<"), 1)
 }
@@ -176,8 +184,8 @@ func TestGivenPlaces(t *testing.T) {
 		synthetic.Write(t, dir, run)
 		r := expect.Must(Read(dir))
 		expect.NoError(t, r.readLearned())
-		expect.Equal(t, fmt.Sprintf("%s: the last token is at", places),
-			r.learned[0].givenMap().(figure.Map).XY[7], [2]float64{1, want})
+		given, _ := r.learned[0].givenMap()
+		expect.Equal(t, fmt.Sprintf("%s: the last token is at", places), given.XY[7], [2]float64{1, want})
 	}
 }
 

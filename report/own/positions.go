@@ -16,21 +16,25 @@ import (
 // tokenMaps draws the places of the tokens according to a file, then the learned tables along two axes.
 func tokenMaps(d *draft) ([]figure.Panel, error) {
 	t := table.Table{Columns: table.Columns("encoding", "token", "module", "x", "y")}
+	add := func(encoding string, tokens item.Tokens, xy [][2]float64) {
+		for i, at := range xy {
+			t.Rows = append(t.Rows, table.Row{table.Text(encoding), table.Text(tokens.Names[i]),
+				table.Text(tokens.Module(i)), table.Number(at[0]), table.Number(at[1])})
+		}
+	}
 	var panels []figure.Panel
 	for _, l := range d.learned {
 		d.describe(l.tokens)
-		if given := l.givenMap(); panels == nil && given != nil {
+		if given, ok := l.givenMap(); panels == nil && ok {
 			panels = append(panels, given)
+			add("as given", l.tokens, given.XY)
 		}
 		panel, ok := l.drawMap()
 		if !ok {
 			continue
 		}
 		panels = append(panels, panel)
-		for i, at := range panel.XY {
-			t.Rows = append(t.Rows, table.Row{table.Text(l.label), table.Text(l.tokens.Names[i]),
-				table.Text(l.tokens.Module(i)), table.Number(at[0]), table.Number(at[1])})
-		}
+		add(l.label, l.tokens, panel.XY)
 	}
 	if panels != nil {
 		d.AddTable("", t)
@@ -38,20 +42,21 @@ func tokenMaps(d *draft) ([]figure.Panel, error) {
 	return panels, nil
 }
 
-// givenMap draws the places of the tokens according to a file; nil if there is none in a plane.
-func (l learned) givenMap() figure.Panel {
+// givenMap draws the places of the tokens according to a file; ok is false if there is none in a plane.
+func (l learned) givenMap() (panel figure.Map, ok bool) {
 	points := l.probes.TokenPoints(len(l.tokens.Names))
 	if points == nil || len(points[0]) != 2 {
-		return nil
+		return panel, false
 	}
-	panel, up := figure.Map{Title: "As given"}, 1.
+	panel.Title = "As given"
+	up := 1.
 	if arePlaces(points) { // rows count downwards
 		up = -1
 	}
 	for _, at := range points { // the slowest axis comes first
 		panel.XY = append(panel.XY, [2]float64{at[1], up * at[0]})
 	}
-	return l.labelled(panel)
+	return l.labelled(panel), true
 }
 
 // arePlaces reports whether points are places on a grid, that is whole numbers from 0, and not coordinates.
@@ -134,26 +139,29 @@ func scores(d *draft) ([]figure.Panel, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := table.Table{Columns: []table.Column{{Heading: "encoding"},
-		{Heading: "Q", Name: "modularity"},
-		{Heading: "Q of the training samples", Name: "data"},
+	t := table.Table{Columns: []table.Column{{Heading: "encoding"}, {Heading: "seed"},
+		{Heading: "Q", Name: "modularity"}, {Heading: "C", Name: "clustering"},
+		{Heading: "Q of the training samples", Name: "data"}, {Heading: "Q of the first block", Name: "first_block"},
 		{Heading: "by chance", Name: "chance"},
 		{Heading: "from", Name: "chance_low"}, {Heading: "to", Name: "chance_high"},
 		{Heading: "p"}, {Heading: "p, smooth", Name: "p_smooth"}}}
 	for _, g := range d.Groups {
-		chance := chances[g.Label]
-		if chance == nil {
-			continue
+		for i, m := range g.Models {
+			row := table.Row{table.Text(g.Label), item.Seed(m), table.Number(d.Of(m, "modularity")),
+				table.Number(d.Of(m, "clustering"))}
+			if data := m.Run.ConnectivityModularity(); data != nil {
+				row = append(row, table.Number(*data))
+			} else {
+				row = append(row, table.Cell{})
+			}
+			if chance := chances[g.Label]; chance != nil && i == 0 { // the model that was tested
+				row = append(row, table.Number(chance.Q), table.Number(chance.Mean), table.Number(chance.Low),
+					table.Number(chance.High), table.P(chance.P), table.P(chance.Smooth))
+			} else {
+				row = append(row, make(table.Row, 6)...)
+			}
+			t.Rows = append(t.Rows, row)
 		}
-		data := table.Cell{}
-		if v := g.Models[0].Run.ConnectivityModularity(); v != nil {
-			data = table.Number(*v)
-		}
-		t.Rows = append(t.Rows, table.Row{table.Text(g.Label), table.Number(chance.Q), data, table.Number(chance.Mean),
-			table.Number(chance.Low), table.Number(chance.High), table.P(chance.P), table.P(chance.Smooth)})
-	}
-	if t.Rows == nil { // runs that kept no tables or modules
-		return nil, nil
 	}
 	d.AddTable("", t)
 	d.Texts["chance"] = item.ChanceNote(q, d.Groups, chances)

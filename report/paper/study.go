@@ -57,7 +57,7 @@ func Read(dir, fidelity string) (*Study, error) {
 		s.Fidelity = s.LST[0].Run.Config.Fidelity
 	}
 	if n := len(byTask["masked"]); n > 0 {
-		s.Note("%s on your own tables are not part of the paper: see torchpe runs compare", wording.Count(n, "model"))
+		s.Note("%s on your own tables are not here but on the page of own data", wording.Count(n, "model"))
 	}
 	for _, models := range []*[]cohort.Model{&s.LST, &s.NMAR, &s.FMRI} {
 		if *models, err = s.sorted(*models); err != nil {

@@ -94,7 +94,11 @@ func gradientText(d *draft) string {
 }
 
 func tableText(d *draft) string {
-	if !d.has("pe_disparity") {
+	switch {
+	case d.has("pe_disparity"):
+	case slices.ContainsFunc(cohort.ModelsOf(d.Groups), func(m cohort.Model) bool { return m.Run.Config.DModel%4 > 0 }):
+		return " Disparity from 2d-fixed and cosine with it need a width that is a multiple of 4."
+	default:
 		return ""
 	}
 	return " Disparity (Procrustes, independent of norms) and cosine are with the table of 2d-fixed."

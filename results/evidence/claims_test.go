@@ -29,6 +29,10 @@ var contrastNames = [][2]string{
 	{decayed("learn-0.2"), decayed("learn-2")}, {decayed("learn-0.2"), decayed("learn-1")},
 	{withSGD("learn-0.01"), "learn-0.01"}, {withSGD("learn-0.05"), "learn-0.05"},
 	{withSGD("learn-0.1"), "learn-0.1"},
+	{atPaperWidth("learn-0.2"), atPaperWidth("learn-2")}, {atPaperWidth("learn-0.2"), atPaperWidth("learn-1")},
+	{atPaperWidth("2d-fixed"), atPaperWidth("learn-0.2")}, {atPaperWidth("learn-0.2"), atPaperWidth("random")},
+	{atPaperWidth("learn-0.2, once"), atPaperWidth("learn-2, once")},
+	{atPaperWidth("learn-2, once"), atPaperWidth("learn-2")},
 }
 
 // other is a test of a claim that is no contrast of two settings of puzzles.csv.
@@ -138,23 +142,33 @@ const (
 		"layers; 12,000 steps"
 	fourthWidth = "width 64; until .99"
 	puzzlesFile = "puzzles.csv"
+	paperWidth  = "width 160 and lr 1e-4, five seeds"
 )
+
+// bothWidths returns the cases of a claim at both widths.
+func bothWidths(first, second string) []claimCase {
+	return []claimCase{{"width 64", first + " less " + second},
+		{paperWidth, atPaperWidth(first) + " less " + atPaperWidth(second)}}
+}
 
 var claims = []claim{
 	{quote: paper.OptimalSigma, printed: ".956 ± .039; .894 ± .043", contrast: "learn-0.2 less learn-1",
-		besides: fourthWidth + "; 0.2 against 0.1, 0.5 and 0.7: inconclusive", file: puzzlesFile},
+		cases: bothWidths("learn-0.2", "learn-1"), file: puzzlesFile + ", wide.csv",
+		besides: fourthWidth + "; 0.2 against 0.1, 0.5 and 0.7: inconclusive"},
 	{quote: paper.LargeSigma, printed: ".956 ± .039; .377 ± .171", contrast: "learn-0.2 less learn-2",
-		besides: fourthWidth + "; only if every block adds the PE", file: puzzlesFile},
+		cases: bothWidths("learn-0.2", "learn-2"), besides: fourthWidth + "; only if every block adds the PE",
+		file: puzzlesFile + ", wide.csv"},
 	{quote: paper.SmallerSigma, printed: ".956 ± .039; .925 ± .083", contrast: "learn-0.2 less learn-0.1",
 		besides: fourthWidth, file: puzzlesFile},
 	{quote: paper.Converged, printed: "training .559 ± .102; .509 ± .002", words: converged,
 		verdict: inconclusive, besides: "400 epochs at most, not 4,000", file: puzzlesFile},
 	{quote: paper.TruthAlike, printed: paper.TruthTest().String(), contrast: "2d-fixed less learn-0.2",
 		cases: []claimCase{{"learn-0.2 for 400 epochs", "2d-fixed less learn-0.2, 400 epochs"},
-			{"both trained to .99", "2d-fixed less learn-0.2"}},
+			{"both trained to .99", "2d-fixed less learn-0.2"},
+			{paperWidth, atPaperWidth("2d-fixed") + " less " + atPaperWidth("learn-0.2")}},
 		isNone: true, besides: "width 64; until .99, which takes 2d-fixed about eight times as many epochs; only " +
 			"2d-fixed has dropout, also in the paper; with dropout in both, which differs in kind, or in neither: " +
-			"inconclusive", file: puzzlesFile},
+			"inconclusive", file: puzzlesFile + ", wide.csv"},
 	{quote: paper.NextBest, printed: paper.RelativeTest().String(), contrast: "learn-0.2 less relative",
 		besides: fourthWidth + "; relative has a causal mask, also in the paper", file: puzzlesFile},
 	{quote: paper.AttentionPredicts, printed: "ρ = 0.96, p < 0.0001", other: acrossSigma("cosine", 1),
@@ -365,7 +379,8 @@ func smallNorm(name, measure string, sign float64, second, secondMeasure string)
 	mean := stats.Mean(each)
 	return other{fmt.Sprintf("%s, σ = 0.1 and 0.2 less 1 and 2: %s, %s (%d pairs); %s; %s: %s", name, point(mean),
 		span(expect.Must(stats.MeanInterval(each, .95))), len(each), eachSeed(by), second,
-		eachSeed(masked("fmri.csv", secondMeasure, "12000"))), expect.Must(stats.PairedT(small, large)).P, mean*sign < 0}
+		eachSeed(masked("fmri.csv", secondMeasure, "12000"))), expect.Must(stats.PairedT(small, large)).P,
+		mean*sign < 0}
 }
 
 // tableNames are the encodings of masked prediction that add a table of positions.

@@ -128,16 +128,22 @@ func (p Part) point(dimensions [][]Axis, i, total int) Point {
 	return point
 }
 
+// axisError is an error in the axis of a flag.
+type axisError struct {
+	flag string
+	error
+}
+
 // dimensions groups the axes that advance together, each group in the place of its first axis.
 func (p Part) dimensions() ([][]Axis, error) {
 	group := map[string]int{}
 	for i, names := range p.Zip {
 		for _, name := range names {
 			if _, twice := group[name]; twice {
-				return nil, fmt.Errorf("zip: %s is named twice", name)
+				return nil, axisError{name, fmt.Errorf("zip: %s is named twice", name)}
 			}
 			if find(p.Axes, name) < 0 {
-				return nil, fmt.Errorf("zip: the grid has no %s", name)
+				return nil, axisError{name, fmt.Errorf("zip: the grid has no %s", name)}
 			}
 			group[name] = i
 		}
@@ -146,10 +152,10 @@ func (p Part) dimensions() ([][]Axis, error) {
 	at, seen := map[int]int{}, map[string]bool{}
 	for _, a := range p.Axes {
 		if len(a.Values) == 0 {
-			return nil, fmt.Errorf("%s has no values", a.Flag)
+			return nil, axisError{a.Flag, fmt.Errorf("%s has no values", a.Flag)}
 		}
 		if seen[a.Flag] {
-			return nil, fmt.Errorf("%s is given twice", a.Flag)
+			return nil, axisError{a.Flag, fmt.Errorf("%s is given twice", a.Flag)}
 		}
 		seen[a.Flag] = true
 		g, zipped := group[a.Flag]
@@ -159,8 +165,8 @@ func (p Part) dimensions() ([][]Axis, error) {
 				if first.Flag == "seeds" || a.Flag == "seeds" {
 					hint = "; a list of seeds is one value: the members of each configuration"
 				}
-				return nil, fmt.Errorf("zip: %s has %s and %s %d: they advance together%s",
-					first.Flag, wording.Count(len(first.Values), "value"), a.Flag, len(a.Values), hint)
+				return nil, axisError{a.Flag, fmt.Errorf("zip: %s has %s and %s %d: they advance together%s",
+					first.Flag, wording.Count(len(first.Values), "value"), a.Flag, len(a.Values), hint)}
 			}
 			out[i] = append(out[i], a)
 			continue
@@ -190,7 +196,7 @@ func distinct(axes []Axis) error {
 			}
 		}
 		if seen[key] {
-			return fmt.Errorf("%s: %s is given twice", axes[0].Flag, shown)
+			return axisError{axes[0].Flag, fmt.Errorf("%s: %s is given twice", axes[0].Flag, shown)}
 		}
 		seen[key] = true
 	}

@@ -221,7 +221,11 @@ func (r *yamlReader) part(values []pair, p Part) Part {
 	}
 	p.Zip = append(keptZip(inherited, given), p.Zip...)
 	if _, err := p.dimensions(); err != nil {
-		refuse(values[0].value, "%w", err)
+		place := values[0].value
+		if of, ok := errors.AsType[axisError](err); ok && given[of.flag].value != nil {
+			place = given[of.flag].value
+		}
+		refuse(place, "%w", err)
 	}
 	return p
 }
