@@ -71,6 +71,11 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
+	means := fmt.Sprintf("the means are %s and %s (five seeds)", point(m[atPaperWidth("learn-0.2")].mean("validation")),
+		point(m[atPaperWidth("learn-2")].mean("validation")))
+	if !strings.Contains(string(expect.Must(os.ReadFile("../../README.md"))), means) {
+		t.Errorf("README.md does not say of the paper's width that %s", means)
+	}
 }
 
 // part is a generated part of a page, by the name of its markers.
