@@ -384,10 +384,10 @@ func (d *destination) check() error {
 		return nil
 	}
 	ends := func(ending string) bool { return strings.HasSuffix(strings.ToLower(d.path), ending) }
-	if d.endings != nil && !slices.ContainsFunc(d.endings, ends) {
-		return usagef("--out %s: want a file that ends in %s", d.path, strings.Join(d.endings, " or "))
-	}
 	if d.endings != nil {
+		if !slices.ContainsFunc(d.endings, ends) {
+			return usagef("--out %s: want a file that ends in %s", d.path, strings.Join(d.endings, " or "))
+		}
 		if err := checkFolder("out", d.path); err != nil {
 			return err
 		}

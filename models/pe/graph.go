@@ -123,8 +123,9 @@ func (g *Graph) isRegular() bool {
 }
 
 // Laplacian returns the eigenvalues, in ascending order, and the eigenvectors [i][node] of I -
-// Dg^(-1/2) A Dg^(-1/2), each of length 1 with its largest entry positive. Edges count in both
-// directions, with the larger of the two weights.
+// Dg^(-1/2) A Dg^(-1/2), each of length 1 with its largest entry positive. Those of a repeated
+// eigenvalue are one orthonormal basis of many. Edges count in both directions, with the larger of
+// the two weights.
 func (g *Graph) Laplacian() (values []float64, vectors [][]float64) {
 	n := g.Nodes()
 	a, root := mat.NewSymDense(n, nil), make([]float64, n)
@@ -149,8 +150,8 @@ func (g *Graph) Laplacian() (values []float64, vectors [][]float64) {
 	}
 	var columns mat.Dense
 	eigen.VectorsTo(&columns)
-	for i := range n {
-		u := mat.Col(nil, i, &columns)
+	for at := range n {
+		u := mat.Col(nil, at, &columns)
 		vectors = append(vectors, u)
 		top := 0
 		for i, v := range u {

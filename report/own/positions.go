@@ -147,18 +147,18 @@ func scores(d *draft) ([]figure.Panel, error) {
 		{Heading: "p"}, {Heading: "p, smooth", Name: "p_smooth"}}}
 	for _, g := range d.Groups {
 		for i, m := range g.Models {
-			row := table.Row{table.Text(g.Label), item.Seed(m), table.Number(d.Of(m, "modularity")),
-				table.Number(d.Of(m, "clustering"))}
+			if math.IsNaN(d.Of(m, "modularity")) {
+				continue
+			}
+			row := make(table.Row, len(t.Columns))
+			copy(row, table.Row{table.Text(g.Label), item.Seed(m), table.Number(d.Of(m, "modularity")),
+				table.Number(d.Of(m, "clustering"))})
 			if data := m.Run.ConnectivityModularity(); data != nil {
-				row = append(row, table.Number(*data))
-			} else {
-				row = append(row, table.Cell{})
+				row[4] = table.Number(*data)
 			}
 			if chance := chances[g.Label]; chance != nil && i == 0 { // the model that was tested
-				row = append(row, table.Number(chance.Q), table.Number(chance.Mean), table.Number(chance.Low),
-					table.Number(chance.High), table.P(chance.P), table.P(chance.Smooth))
-			} else {
-				row = append(row, make(table.Row, 6)...)
+				copy(row[5:], table.Row{table.Number(chance.Q), table.Number(chance.Mean), table.Number(chance.Low),
+					table.Number(chance.High), table.P(chance.P), table.P(chance.Smooth)})
 			}
 			t.Rows = append(t.Rows, row)
 		}
