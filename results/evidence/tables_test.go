@@ -85,8 +85,8 @@ func paperWidthText(m models) string {
 	mean := func(name string) string { return point(m[atPaperWidth(name)].mean("validation")) }
 	return wrapped(fmt.Sprintf("**From σ = 0.2 to 2 validation falls as it does at width 64, and at σ = 0.2 and "+
 		"1 it is nearer to the printed means.** σ = 0.2, 1 and 2 solve %s, %s and %s of the validation puzzles "+
-		"(printed %s, %s and %s); from 0.2 to 2 the loss is %s (%s, %d pairs). Added once, σ = 2 solves %s, which is %s "+
-		"more (%s). "+
+		"(printed %s, %s and %s); from 0.2 to 2 the loss is %s (%s, %d pairs). Added once, σ = 2 solves %s, which "+
+		"is %s more (%s). "+
 		"random, which is low and spreads widely at width 64 (\"Table 1\": %s), has %s here (printed %s): its low "+
 		"mean there may be due to the smaller width. No other tested difference between these models is significant "+
 		"(\"Contrasts\").",
