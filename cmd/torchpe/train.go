@@ -40,9 +40,9 @@ func newTrainCommand() *cobra.Command {
 		Long: `Train one configuration and write a run directory.
 
 Defaults come from --preset (lst is the paper's Latin-square experiment; quick shows its effect in a
-minute) and from --fidelity: "code" or "text" decides where the paper's text and its published code
-differ. Each difference also has its own flag. The resolved configuration is stored in OUT/config.json;
---config takes such a file.
+minute) and from --fidelity: "code" follows the published code, "text" our reading of what the paper's
+text leaves open. Each difference also has its own flag. The resolved configuration is stored in
+OUT/config.json; --config takes such a file.
 
 --seeds sets the seeds, which are trained as one ensemble; --members K trains K seeds, counting up from
 the first. --sigma, --lr and --weight-decay take one value, or one per member.

@@ -59,9 +59,10 @@ func row1(height float64, panels ...figure.Panel) []figure.Row {
 	return []figure.Row{r}
 }
 
-// floors are the accuracies on validation puzzles without a model.
+// floors are the accuracies on validation puzzles without a model. The look-up of the most similar training
+// puzzle is at chance.
 func floors() []figure.Reference {
-	out := []figure.Reference{{Label: "chance", Y: .25}}
+	out := []figure.Reference{{Label: "chance, look-up", Y: .25}}
 	for _, r := range records("floors.csv") {
 		if r["baseline"] == "counts" {
 			out = append(out, figure.Reference{Label: "counts", Y: r.number("validation")})
@@ -115,6 +116,9 @@ func ratioPanel(m models, column, block string) figure.Panel {
 	suffixes := []string{", shared"}
 	for _, c := range corners {
 		suffixes = append(suffixes, c.suffix)
+	}
+	if column == "ratio_block_1" { // the only one that a factor of the token embeddings changes
+		suffixes = append(suffixes, ", tokens x 5", ", tokens x 20")
 	}
 	var fewer []string
 	few := 0

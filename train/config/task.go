@@ -174,7 +174,7 @@ func Presets() (names []string) {
 var taskSettings = []Setting{
 	{
 		Key: "fidelity", Flag: "fidelity", Factor: true, SameStepTime: true,
-		Help:    "reading of the paper: code (what produced its numbers) or text",
+		Help:    "reading of the paper: code (the published one) or text (ours of what it leaves open)",
 		Default: "code", OneOf: fidelities(),
 	},
 	{
