@@ -42,9 +42,9 @@ func (t task) specs() []spec {
 			Caption: "Mean ± SD over n seeds. Rank: 95 % interval, by a bootstrap over seeds, with deviations " +
 				"drawn from those of all encodings, and enlarged for an encoding with a larger spread. One " +
 				"differs from the first if it is further behind than any of alike encodings in 95 % of the " +
-				"draws, and Welch's test of the two has p below .05. The test examples are the same for all: " +
-				"others would give somewhat different ranks. Without a " +
-				"rank: not all models have fitted, or fewer than two seeds. Step: the time of a training step and " +
+				"draws, and Welch's test of the two has p below .05. Better and worse than: so many others, by the " +
+				"same tests. The test examples are the same for all: others would give somewhat different ranks. " +
+				"Without a rank: not all models have fitted, or fewer than two seeds. Step: the time of a training step and " +
 				"model, with measurements, relative to nope; other load on the machine changes it. " +
 				"Parameters: the trained ones of the encoding."},
 		{ID: "iid_" + id, Section: t.title, Title: "Held-out against IID",
@@ -87,16 +87,20 @@ func (t task) addRanks(d *item.Draft) {
 		return row
 	})
 	out.Columns = append(out.Columns, table.Column{Heading: "differs from the first", Name: "differs"},
+		table.Column{Heading: "better than"}, table.Column{Heading: "worse than"},
 		table.Column{Heading: "step, times nope", Name: "step", Decimals: 2}, table.Column{Heading: "parameters"})
 	for i, g := range t.groups() {
-		differs, step := "", table.Cell{}
-		if 0 < i && i < len(t.ranked) {
-			differs = map[bool]string{true: "yes", false: "no"}[t.ranked[i].Differs]
+		differs, step, better, worse := "", table.Cell{}, table.Cell{}, table.Cell{}
+		if i < len(t.ranked) {
+			better, worse = table.Count(t.ranked[i].Better), table.Count(t.ranked[i].Worse)
+			if i > 0 {
+				differs = map[bool]string{true: "yes", false: "no"}[t.ranked[i].Differs]
+			}
 		}
 		if nope >= 0 {
 			step = table.Number(stepTime(g) / stepTime(t.groups()[nope]))
 		}
-		out.Rows[i] = append(out.Rows[i], table.Text(differs), step, parameters(g))
+		out.Rows[i] = append(out.Rows[i], table.Text(differs), better, worse, step, parameters(g))
 	}
 	d.AddTable("", out)
 	d.Lead = t.lead()

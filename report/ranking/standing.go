@@ -27,7 +27,9 @@ type Standing struct {
 	// with entries of equal mean, also if the draws do not, as is possible for the first of many that are
 	// alike.
 	LowRank, HighRank int
-	// Differs reports whether it differs from the first; see Rank.
+	// Better and Worse count the entries that it is better and worse than, by the tests of Rank.
+	Better, Worse int
+	// Differs reports whether it differs from the first.
 	Differs bool
 }
 
@@ -42,9 +44,9 @@ const (
 // Ranks are drawn by a bootstrap: the deviations of seeds from the mean of their entry, times sqrt(n / (n-1)),
 // are drawn from those of all entries, because three seeds alone do not determine their spread. The deviations
 // of an entry with a larger spread than the common one are enlarged to it, for ranks only. If entries have
-// items, the items are also redrawn, the same for all entries. An entry differs from the first if two tests
+// items, the items are also redrawn, the same for all entries. Two entries differ if two tests
 // agree, because a common spread may be too small for some: among entries that are alike, at most 5 % of the
-// draws put one as far behind the first; and Welch's test of the two has p below .05.
+// draws put any as far behind the first; and Welch's test of the two has p below .05.
 func Rank(entries []Entry, falls bool) []Standing {
 	sign := 1.0
 	if falls {
@@ -97,8 +99,14 @@ func Rank(entries []Entry, falls bool) []Standing {
 		first, last := places(values, values[i])
 		all[i].LowRank = min(int(stats.Quantile(ranks[i], (1-level)/2)), first)
 		all[i].HighRank = max(int(math.Ceil(stats.Quantile(ranks[i], (1+level)/2))), last)
-		all[i].Differs = math.Abs(all[0].Mean-all[i].Mean)/width(all[0], all[i]) > critical &&
-			item.WelchTells(item.WelchP(all[0].Seeds, all[i].Seeds))
+		for j := range i {
+			if math.Abs(all[j].Mean-all[i].Mean)/width(all[j], all[i]) > critical &&
+				item.WelchTells(item.WelchP(all[j].Seeds, all[i].Seeds)) {
+				all[j].Better++
+				all[i].Worse++
+				all[i].Differs = all[i].Differs || j == 0
+			}
+		}
 	}
 	return all
 }

@@ -24,6 +24,13 @@ func TestRank(t *testing.T) {
 	if all[1].Differs || all[2].Differs || !all[3].Differs {
 		t.Errorf("differs from the first: %v, %v, %v", all[1].Differs, all[2].Differs, all[3].Differs)
 	}
+	for i, s := range all {
+		better, worse := 1, 0
+		if i == 3 {
+			better, worse = 0, 3
+		}
+		expect.Equal(t, s.Label+" better and worse than", [2]int{s.Better, s.Worse}, [2]int{better, worse})
+	}
 	expect.Equal(t, "ranks of the last", [2]int{all[3].LowRank, all[3].HighRank}, [2]int{4, 4})
 	if first := all[0]; first.LowRank != 1 || first.HighRank < 2 {
 		t.Errorf("the first has rank %d to %d", first.LowRank, first.HighRank)
