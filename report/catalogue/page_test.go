@@ -101,7 +101,7 @@ All of them: [results/leaderboard](../results/leaderboard/README.md). Fifteen se
 			text                 string
 			extrapolates, causal bool
 		}{
-			{"they run on more tokens than in training", true, false},
+			{"the model meets more tokens than in training", true, false},
 			{"the number of tokens stays", false, false},
 			{"each token sees only those before it", false, true},
 		} {

@@ -340,7 +340,7 @@ Medians are over schemes. `+"`axial`"+` counts as knowing the grid: it factors t
 A learned table that is added at every block should start small: with fifteen seeds, σ = 0.2 solves %s of the
 validation puzzles and σ = 2 solves %s. Added once, σ = 2 solves %s, and %s if the answer is read at the probe. With
 dropout .1 in training, σ = 0.2 at every block solves %s. `+"`2d-fixed`"+`, the ground truth, solves %s with the
-dropout of the published code, which is significantly more, and %s without, where the learned table is ahead by %s
+dropout of the published code, which is significantly more than the learned table does, and %s without, where the learned table is ahead by %s
 (95 %%: %s). Not significant: dropout in both, the learned table trained for 400 epochs, and width 160 (five seeds).
 
 On the simulated network, whose tokens are in an order that means nothing, the means of %s show, after 4,000 steps,
