@@ -94,10 +94,20 @@ func (f *reportFlags) run(c *call) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
+	if usable := slices.DeleteFunc(slices.Clone(all), isDiverged); len(usable) > 0 && len(usable) < len(all) {
+		c.note(wording.Count(len(all)-len(usable), "run") + " left out: all models diverged")
+		all = usable
+	}
 	if r, err = f.reports(c, dir, all); err != nil {
 		return r, err
 	}
 	return r, f.rank(c, dir, all)
+}
+
+// isDiverged reports whether no model of a run is left.
+func isDiverged(r *cohort.Run) bool {
+	models, _ := cohort.Models([]*cohort.Run{r})
+	return models == nil
 }
 
 // reports makes the reports of all kinds of runs in a folder.

@@ -66,4 +66,10 @@ func TestReportOfOwnData(t *testing.T) {
 	says(t, dir, "report brain", 0, "from 1 run on own data: brain/report/index.html", "brain/report/paper/index.html")
 	readText(t, filepath.Join(dir, "brain", "report", "paper", "fig5.pdf"))
 	keys(t, says(t, dir, "report brain --json", 0), "Index") // one document
+
+	// A run of which no model is left does not stop the reports on others.
+	says(t, dir, "train --task masked --data own.csv --steps 50 --optimizer sgd --lr 1e6 --quiet --out mixed/bad"+
+		tinyModel, exitFailed, "diverged")
+	says(t, dir, "train --task nmar --steps 2 --quiet --out mixed/good"+tinyModel, 0)
+	says(t, dir, "report mixed", 0, "2>1 run left out: all models diverged", "mixed/report/index.html")
 }

@@ -88,6 +88,11 @@ func firstOf(texts []string) string {
 	return array.Printable(wording.List(3, texts))
 }
 
+// connectivityProblem says why a connectivity matrix is not read.
+func connectivityProblem(a array.Array) string {
+	return fmt.Sprintf("a square, symmetric matrix of %d tokens: this is a connectivity matrix, not series", a.Shape[0])
+}
+
 // isConnectivity reports whether an array is a square symmetric matrix, such as correlations.
 func isConnectivity(a array.Array) bool {
 	if len(a.Shape) != 2 || a.Shape[0] != a.Shape[1] || a.Shape[0] < 3 {

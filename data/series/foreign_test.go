@@ -51,8 +51,10 @@ func TestInspectAllOfForeignFiles(t *testing.T) {
 		}
 	}
 	// Training refuses them, and says why.
-	expect.Error(t, expect.ErrorOf(Load([]string{filepath.Join(dir, "c.pconn.nii")}, Options{})),
-		"a connectivity matrix, not series")
+	for _, name := range []string{"c.pconn.nii", "g.csv"} {
+		expect.Error(t, expect.ErrorOf(Load([]string{filepath.Join(dir, name)}, Options{})), name,
+			"a connectivity matrix, not series")
+	}
 	// A subject that cannot be told stops nothing either, nor does an option that does not fit.
 	all, notes, err := InspectAll(Source{Data: []string{dir}, SubjectPattern: "/(none)/", Datasets: []string{"x"}}, nil)
 	if len(all) != len(want) || err == nil || len(notes) != 1 || !strings.Contains(notes[0], "finds no subject") {

@@ -251,8 +251,7 @@ func (i *Info) addNumbers(d *Array, c *content, m matrix, header text.Choice) er
 	}
 	switch {
 	case isConnectivity(a):
-		d.Problem = fmt.Sprintf("%s: a square, symmetric matrix of %d tokens: this is a connectivity "+
-			"matrix, not series", plan{c: c, m: m}, a.Shape[0])
+		d.Problem = fmt.Sprintf("%s: %s", plan{c: c, m: m}, connectivityProblem(a))
 	case c.format == arrayfile.Text && m.shape[1] == 1:
 		d.Problem = notSeries(c.file, fmt.Errorf("%s: one number per line, not series", c.file), header)
 	}

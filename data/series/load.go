@@ -238,6 +238,9 @@ func (l *loader) read(p plan) {
 // fill writes the runs of a matrix, [slices, frames, tokens].
 func (l *loader) fill(p plan, into []float32) {
 	a, y := array.Got(p.m.load()), p.layout
+	if isConnectivity(a) {
+		array.Failf("%s: %s", plan{c: p.c, m: p.m}, connectivityProblem(a))
+	}
 	for slice := range y.slices {
 		if y.slicesAreSeries {
 			p.run = fmt.Sprintf("[%d]", slice)

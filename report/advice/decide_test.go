@@ -240,4 +240,13 @@ func TestCandidates(t *testing.T) {
 		"learn-0.2, lr 0.1, pe_lr shared is not compared: settings or data",
 		"nope, lr 0.1 is not compared: settings or data", "rope, data bbbb is not compared: settings or data",
 		"rope, data aaaa is not compared: it lacks seeds")
+
+	// Where nope lacks a seed, because it diverged, the others are compared over its seeds.
+	s = expect.Must(Read(synthetic.Dir(t, run("a", "nope", 1, 3), run("b", "learn", 1, 2, 3),
+		run("c", "rope", 3, 2, 1))))
+	for _, c := range s.Candidates {
+		expect.Equal(t, c.Label, fmt.Sprint(c.Seeds, len(c.Errors)), "[1 3] 2")
+	}
+	expect.Equal(t, "candidates", len(s.Candidates), 3)
+	expect.Contains(t, strings.Join(s.Notes, "\n"), "2 models of seeds that nope lacks: left out")
 }

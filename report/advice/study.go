@@ -92,7 +92,7 @@ func Read(dir string) (*Study, error) {
 }
 
 // comparable returns the groups that differ only in their encoding from the largest group without an encoding,
-// and have the same seeds, which it sorts. That group is one of them.
+// and have its seeds, which it sorts; models of other seeds are left out. That group is one of them.
 func (s *Study) comparable(groups []cohort.Group) ([]cohort.Group, error) {
 	var none cohort.Group
 	for _, g := range groups {
@@ -104,18 +104,33 @@ func (s *Study) comparable(groups []cohort.Group) ([]cohort.Group, error) {
 		return nil, fmt.Errorf("no run of %s is left, with which the others are compared", without)
 	}
 	var models []cohort.Model
+	own := seeds(none)
+	beyond := 0
 	for _, g := range groups {
-		unlike, _, err := cohort.Unlike([]cohort.Group{none, g})
+		all := len(g.Models)
+		g.Models = slices.DeleteFunc(slices.Clone(g.Models), func(m cohort.Model) bool {
+			return !slices.Contains(own, m.Member.Seed)
+		})
+		var unlike []string
+		var err error
+		if len(g.Models) > 0 {
+			unlike, _, err = cohort.Unlike([]cohort.Group{none, g})
+		}
 		switch {
 		case err != nil:
 			return nil, err
 		case unlike != nil, g.Models[0].Label() == without && g.Label != none.Label:
 			s.Notes = append(s.Notes, g.Label+" is not compared: settings or data differ from those of "+none.Label)
-		case !slices.Equal(seeds(g), seeds(none)):
+		case !slices.Equal(seeds(g), own):
 			s.Notes = append(s.Notes, g.Label+" is not compared: it lacks seeds")
 		default:
 			models = append(models, g.Models...)
+			beyond += all - len(g.Models)
 		}
+	}
+	if beyond > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s of seeds that %s lacks: left out", wording.Count(beyond, "model"),
+			none.Label))
 	}
 	return cohort.Groups(models) // with labels for the remaining models
 }

@@ -101,6 +101,29 @@ func (f *Found) NoteUnlike(groups []Group, ignored ...string) error {
 	return nil
 }
 
+// NoteRecords notes over how many steps or epochs the training error and loss of encodings are means, if that
+// differs: a number of training is a mean since the record before.
+func (f *Found) NoteRecords(groups []Group) {
+	of := map[int][]string{}
+	for _, g := range groups {
+		c := g.Models[0].Run.Config
+		of[c.LogEvery] = append(of[c.LogEvery], g.Label)
+	}
+	if len(of) < 2 {
+		return
+	}
+	unit := "step"
+	if groups[0].Models[0].Run.Config.Facts().InEpochs {
+		unit = "epoch"
+	}
+	var parts []string
+	for _, n := range slices.Sorted(maps.Keys(of)) {
+		parts = append(parts, fmt.Sprintf("%s (%s)", wording.Count(n, unit), strings.Join(of[n], "; ")))
+	}
+	f.Note("numbers of training are means since the record before (--log-every); over other lengths they cannot be "+
+		"compared: %s", strings.Join(parts, ", "))
+}
+
 // Base holds the models of one model size, data and reading of the paper.
 type Base struct {
 	Fidelity string

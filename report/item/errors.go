@@ -96,6 +96,13 @@ func (d *Draft) Certainty(ranked []cohort.Group, measure string) string {
 	if cohort.DifferInLength(ranked) {
 		return "They were trained for different lengths, so this does not compare encodings."
 	}
+	if keys, _, err := cohort.Unlike(ranked, cohort.LengthKeys...); err == nil && keys != nil {
+		for i, key := range keys {
+			keys[i] = key[strings.LastIndex(key, ".")+1:]
+		}
+		return fmt.Sprintf("They differ in more than the encoding (%s), so this does not compare encodings.",
+			strings.Join(keys, ", "))
+	}
 	best, next, worst := ranked[0], ranked[1], ranked[len(ranked)-1]
 	pairs := len(ranked) * (len(ranked) - 1) / 2
 	between := func(g cohort.Group) Difference {

@@ -113,20 +113,21 @@ func modelTable(d *draft) {
 }
 
 // subjectErrors returns the test subjects of a group and its error on each by name, as the mean over the seeds
-// that held it out; none if they are not known.
-func subjectErrors(g cohort.Group, level string) (subjects []string, mse map[string]float64, err error) {
+// that held it out; none if they are not known. It counts the models without probes.
+func subjectErrors(g cohort.Group, level string) (subjects []string, mse map[string]float64, without int, err error) {
 	of := map[string][]float64{}
 	for _, m := range g.Models {
 		p, err := m.Run.Probes()
 		if errors.Is(err, fs.ErrNotExist) {
+			without++
 			continue
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, 0, err
 		}
 		names, own, err := p.SubjectErrors(level, m.Index)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, 0, err
 		}
 		for i, name := range names {
 			if of[name] == nil {
@@ -139,7 +140,7 @@ func subjectErrors(g cohort.Group, level string) (subjects []string, mse map[str
 	for name, all := range of {
 		mse[name] = stats.Mean(cohort.Finite(all))
 	}
-	return subjects, mse, nil
+	return subjects, mse, without, nil
 }
 
 // subjects draws the error on each test subject, if subjects are known.
@@ -149,9 +150,13 @@ func subjects(d *draft) ([]figure.Panel, error) {
 	var subjects []string
 	of := make([]map[string]float64, len(d.Groups))
 	for i, g := range d.Groups {
-		own, mse, err := subjectErrors(g, level)
+		own, mse, without, err := subjectErrors(g, level)
 		if err != nil {
 			return nil, err
+		}
+		if own != nil && without > 0 {
+			d.Note("errors by subject of %s are over %d of its %d models: the others have no probes.safetensors",
+				g.Label, len(g.Models)-without, len(g.Models))
 		}
 		of[i] = mse
 		for _, name := range own {

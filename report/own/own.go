@@ -62,6 +62,7 @@ func Read(dir string) (*Report, error) {
 	if r.groups, err = cohort.Groups(r.Models); err != nil {
 		return nil, err
 	}
+	r.NoteRecords(r.groups)
 	return r, r.NoteUnlike(r.groups, cohort.LengthKeys...) // errors are shown with their number of steps
 }
 

@@ -22,6 +22,7 @@ import (
 	"torchpe/report/figure"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/item"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -186,6 +187,11 @@ func TestGivenPlaces(t *testing.T) {
 		expect.NoError(t, r.readLearned())
 		given, _ := r.learned[0].givenMap()
 		expect.Equal(t, fmt.Sprintf("%s: the last token is at", places), given.XY[7], [2]float64{1, want})
+		if strings.HasPrefix(places, "[[0,0]") { // coordinates may be whole numbers, if the user says so
+			r.learned[0].model.Run.Config.Positions = &config.PositionsConfig{As: "coordinates"}
+			given, _ = r.learned[0].givenMap()
+			expect.Equal(t, places+", coordinates: the last token is at", given.XY[7], [2]float64{1, math.Abs(want)})
+		}
 	}
 }
 
@@ -422,6 +428,30 @@ func TestSharesMasked(t *testing.T) {
 	if row := rows(dir, "table_errors.csv")[2]; !slices.Contains(row, "2") { // of 1 and 3
 		t.Errorf("mean of rope: %q", row)
 	}
+}
+
+// Encodings that differ in another setting, or in how they were measured, decide nothing. Training errors over
+// other numbers of steps are named.
+func TestOtherSettingsDecideNothing(t *testing.T) {
+	learn := synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{1, 2, 3}}
+	rope := synthetic.Run{Name: "b", Task: "masked", PE: "rope", Seeds: []int{1, 2, 3}, Edit: func(m *synthetic.Member) {
+		m.Result.Measures["test_mse/0.50"] += 10
+	}}
+	dir, _ := report(t, learn, rope)
+	expect.Contains(t, read(dir, "index.html"), "The two differ: ")
+	rope.LR = .1
+	dir, w := report(t, learn, rope)
+	text := read(dir, "index.html")
+	expect.Contains(t, text, "They differ in more than the encoding (lr), so this does not compare encodings.")
+	if strings.Contains(text, "The two differ") || strings.Contains(fmt.Sprint(w.Notes), "cannot be compared") {
+		t.Errorf("another rate: %q", w.Notes)
+	}
+
+	root := synthetic.Dir(t, learn, rope)
+	r := expect.Must(Read(root))
+	r.groups[1].Models[0].Run.Config.LogEvery = 7
+	r.NoteRecords(r.groups)
+	expect.Contains(t, fmt.Sprint(r.Notes), "cannot be compared: 1 step (learn-0.1), 7 steps (rope)")
 }
 
 // Errors by subject are by the subject's name, also where runs held out others.

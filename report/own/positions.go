@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"torchpe/data/positions"
 	"torchpe/report/figure"
 	"torchpe/report/item"
 	"torchpe/report/table"
@@ -50,8 +51,9 @@ func (l learned) givenMap() (panel figure.Map, ok bool) {
 	}
 	panel.Title = "As given"
 	up := 1.
-	if arePlaces(points) { // rows count downwards
-		up = -1
+	given := l.model.Run.Config.Positions
+	if isStated := given != nil && given.As == string(positions.Coordinates); !isStated && arePlaces(points) {
+		up = -1 // rows count downwards
 	}
 	for _, at := range points { // the slowest axis comes first
 		panel.XY = append(panel.XY, [2]float64{at[1], up * at[0]})

@@ -85,6 +85,7 @@ func Read(dir string) (*Report, error) {
 		if err := r.NoteUnlike(t.groups()); err != nil {
 			return nil, err
 		}
+		r.NoteRecords(t.groups())
 		t.trainedAs = trainedAs[key]
 		r.tasks, r.Models = append(r.tasks, t), append(r.Models, by[key]...)
 	}
