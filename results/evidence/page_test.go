@@ -59,7 +59,8 @@ func TestPage(t *testing.T) {
 			withSGD("learn-0.05"), withSGD("learn-0.1"))},
 		{"network", maskedTable("nmar", "10000", 5)}, {"network, 50,000 steps", maskedTable("nmar", "50000", 5)},
 		{"approach", approachTable(m)},
-		{"fmri", maskedTable("fmri", "12000", 4)},
+		{"fmri", maskedTable("fmri", "12000", 4)}, {"fmri, 50,000 steps", maskedTable("fmri", "50000", 4)},
+		{"fmri, subjects", subjectTable()},
 		{"not run", missingModels(t, m)},
 	})
 

@@ -190,6 +190,24 @@ func maskedTable(task, steps string, decimals int) string {
 	return markdown("| encoding | training | test, 90 % masked | test, 50 % masked | test, 15 % masked | Q |", rows)
 }
 
+// subjectTable lists the errors on each test subject, half of the regions masked.
+func subjectTable() string {
+	var order []string
+	of := map[string][]string{}
+	for _, r := range records("fmri_subjects.csv") {
+		key := fmt.Sprintf("| %s | %s | %s", nameOfVariant(r), r["steps"], r["seed"])
+		if of[key] == nil {
+			order = append(order, key)
+		}
+		of[key] = append(of[key], number.Bare(r.number("mse_50"), 4))
+	}
+	var rows []string
+	for _, key := range order {
+		rows = append(rows, key+" | "+strings.Join(of[key], " | ")+" |")
+	}
+	return markdown("| encoding | steps | seed | subject 1 | 2 | 3 | 4 |", rows)
+}
+
 // approachTable says how far tables have come nearer to 2d-fixed, as Procrustes disparity falls from that of σ = 2
 // with the same seed, whose table hardly moves.
 func approachTable(m models) string {
