@@ -118,14 +118,12 @@ func abstract(m models, contrasts map[string]difference) string {
 	mean := func(name string) string { return point(stats.Mean(m.column(name, "validation"))) }
 	d := contrasts["learn-0.2 less learn-2"]
 	frozen, wide := m.less("learn-0.2, frozen", "learn-2, frozen"), m[atPaperWidth("learn-0.2")]
-	return wrapped(fmt.Sprintf(`**A learned positional encoding (PE) that starts at σ = 0.2 generalizes
-better than one that starts at σ = 2, as the paper reports, provided that every block adds it.** σ is the standard
-deviation of its initial values. Transformers of
-width 64 with four layers were trained on the published Latin-square puzzles until their training accuracy was
-.99, with %d seeds (the paper's numbers). With σ = 0.2 they solve %s of the validation puzzles, which are unlike all
-training puzzles; with σ = 2 they solve %s (difference %s, 95 %% interval %s). At the paper's width and learning
-rate (160 and 1e-4, %d seeds) they solve %s and %s. Copying the answer of the most similar training puzzle solves
-.252. Four controls limit the claim:
+	return wrapped(fmt.Sprintf(`**A learned positional encoding (PE) that starts with a standard deviation σ of 0.2
+generalizes better than one of σ = 2, as the paper reports, if every block adds it.** Transformers of width 64 learned
+the published Latin squares until their training accuracy was .99 (%d seeds, the paper's numbers). Of the validation
+puzzles, which are unlike all training puzzles, those of σ = 0.2 solve %s and those of σ = 2 solve %s (difference %s,
+95 %% interval %s). At the paper's width and rate (160 and 1e-4, %d seeds) they solve %s and %s. Copying the answer of
+the most similar training puzzle solves .252. What limits the claim:
 
 * **Placement.** Most of the effect (%s of %s) requires a PE that is added at every block, as in the published code.
 Added once, σ = 2 solves %s and σ = 0.2 solves %s.
