@@ -90,7 +90,8 @@ func firstOf(texts []string) string {
 
 // connectivityProblem says why a connectivity matrix is not read.
 func connectivityProblem(a array.Array) string {
-	return fmt.Sprintf("a square, symmetric matrix of %d tokens: this is a connectivity matrix, not series", a.Shape[0])
+	return fmt.Sprintf("a square, symmetric matrix of %d tokens: this is a connectivity matrix, not series",
+		a.Shape[0])
 }
 
 // isConnectivity reports whether an array is a square symmetric matrix, such as correlations.

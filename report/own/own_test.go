@@ -434,9 +434,8 @@ func TestSharesMasked(t *testing.T) {
 // other numbers of steps are named.
 func TestOtherSettingsDecideNothing(t *testing.T) {
 	learn := synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{1, 2, 3}}
-	rope := synthetic.Run{Name: "b", Task: "masked", PE: "rope", Seeds: []int{1, 2, 3}, Edit: func(m *synthetic.Member) {
-		m.Result.Measures["test_mse/0.50"] += 10
-	}}
+	rope := synthetic.Run{Name: "b", Task: "masked", PE: "rope", Seeds: []int{1, 2, 3},
+		Edit: func(m *synthetic.Member) { m.Result.Measures["test_mse/0.50"] += 10 }}
 	dir, _ := report(t, learn, rope)
 	expect.Contains(t, read(dir, "index.html"), "The two differ: ")
 	rope.LR = .1

@@ -296,7 +296,8 @@ func beyondItems() []spec {
 			Caption: "The published code adds a separate PE at the input of every " +
 				"block, and reads the answer at the last token. The text leaves both open; in our reading one PE is " +
 				"added at the input and the answer is read at the probe's token. The paper does not say " +
-				"that either matters. Validation accuracy by σ in all four readings ({epochs}), all else as in the code.{fit}"},
+				"that either matters. Validation accuracy by σ in all four readings ({epochs}), all else as in the " +
+				"code.{fit}"},
 		{ID: "conditions", Section: beyond, Title: "Accuracy by kind of puzzle",
 			Of: mainGroups, None: onPuzzles,
 			Rows:   []row{plots(byKind(besideCommon(exemplars))), plots(byKind(common))},

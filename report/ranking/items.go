@@ -44,8 +44,8 @@ func (t task) specs() []spec {
 				"differs from the first if it is further behind than any of alike encodings in 95 % of the " +
 				"draws, and Welch's test of the two has p below .05. Better and worse than: so many others, by the " +
 				"same tests. The test examples are the same for all: others would give somewhat different ranks. " +
-				"Without a rank: not all models have fitted, or fewer than two seeds. Step: the time of a training step and " +
-				"model, with measurements, relative to nope; other load on the machine changes it. " +
+				"Without a rank: not all models have fitted, or fewer than two seeds. Step: the time of a training " +
+				"step and model, with measurements, relative to nope; other load on the machine changes it. " +
 				"Parameters: the trained ones of the encoding."},
 		{ID: "iid_" + id, Section: t.title, Title: "Held-out against IID",
 			Rows: []item.Row[*item.Draft]{{Height: 4.5, Panels: []item.Panel[*item.Draft]{t.scatter}}},

@@ -161,8 +161,9 @@ var claims = []claim{
 	{quote: paper.SmallerSigma, printed: ".956 ± .039; .925 ± .083", contrast: "learn-0.2 less learn-0.1",
 		besides: fourthWidth, file: puzzlesFile},
 	{quote: paper.Converged, printed: "training .559 ± .102; .509 ± .002", words: converged,
-		verdict: inconclusive, besides: "400 epochs at most, not 4,000, so those that have not fitted still might; width 64, lr 3e-4; as in " +
-			"the published code, fixed sinusoids have dropout and c-nope a temperature of .01", file: puzzlesFile},
+		verdict: inconclusive, besides: "400 epochs at most, not 4,000, so those that have not fitted still might; " +
+			"width 64, lr 3e-4; as in the published code, fixed sinusoids have dropout and c-nope a temperature of .01",
+		file: puzzlesFile},
 	{quote: paper.TruthAlike, printed: paper.TruthTest().String(), contrast: "2d-fixed less learn-0.2",
 		cases: []claimCase{{"learn-0.2 for 400 epochs", "2d-fixed less learn-0.2, 400 epochs"},
 			{"both trained to .99", "2d-fixed less learn-0.2"},
@@ -189,8 +190,8 @@ var claims = []claim{
 		besides: fourthWidth + "; learning rate .03, a hundred times Adam's, not ten times; at 0.01, ten " +
 			"seeds were added, after looks at five, nine and eleven", file: puzzlesFile},
 	{quote: "[two heads] overall reduce generalization performance", printed: "only in a figure", other: twoHeads,
-		besides: fourthWidth + "; learn-0.2, three seeds; rope solves more with two heads in 3 of 3 pairs, and in the paper, too; " +
-			"no model with four heads",
+		besides: fourthWidth + "; learn-0.2, three seeds; rope solves more with two heads in 3 of 3 pairs, and in " +
+			"the paper, too; no model with four heads",
 		file: "variants.csv"},
 	{quote: paper.NoiseRobust,
 		printed: "only in a figure", other: noise, besides: "7 levels of σ; ρ of σ and the accuracy with noise " +

@@ -206,7 +206,8 @@ func kernelPanel() figure.Panel {
 func levelPanel(title, measure string, names []string) figure.Panel {
 	lines := figure.Lines{Title: title, XLabel: "Training accuracy",
 		YLabel: map[string]string{"validation": "Validation accuracy", "iid": "IID test accuracy"}[measure],
-		Band:   figure.BandSD, Markers: true, Covers: [2]float64{0, 1}, References: []figure.Reference{{Label: "chance", Y: .25}}}
+		Band:   figure.BandSD, Markers: true, Covers: [2]float64{0, 1},
+		References: []figure.Reference{{Label: "chance", Y: .25}}}
 	by := map[string][]row{}
 	for _, r := range records("equal_training.csv") {
 		by[r["pe"]] = append(by[r["pe"]], r)

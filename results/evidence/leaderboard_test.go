@@ -240,12 +240,13 @@ func leaderWords(ranked []ranking.Standing, all []entry) string {
 			}
 		}
 	}
-	return wrapped(fmt.Sprintf("**On puzzles, encodings that know the grid rank higher than those that know an order**, "+
-		"in %s of the pairs; the best of the latter is `%s`. The best mean is that of "+
+	return wrapped(fmt.Sprintf("**On puzzles, encodings that know the grid rank higher than those that know an "+
+		"order**, in %s of the pairs; the best of the latter is `%s`. The best mean is that of "+
 		"`%s`: it solves %s of the validation puzzles (rank %d to %d, 95 %%). %d encodings are significantly worse; "+
 		"for the other %d, three seeds do not show a difference. Of %d encodings, counting each σ and placement, the "+
 		"%d that have fitted with all three seeds are ranked. **On a network, whose tokens have no order, a learned "+
-		"table is among the first** (below).\n", number.Percent(float64(ahead)/float64(pairs)), order, best.Label, point(best.Mean), best.LowRank, best.HighRank, worse,
+		"table is among the first** (below).\n", number.Percent(float64(ahead)/float64(pairs)), order, best.Label,
+		point(best.Mean), best.LowRank, best.HighRank, worse,
 		len(ranked)-1-worse, len(encodings), len(ranked)))
 }
 
@@ -340,8 +341,8 @@ Medians are over schemes. `+"`axial`"+` counts as knowing the grid: it factors t
 A learned table that is added at every block should start small: with fifteen seeds, σ = 0.2 solves %s of the
 validation puzzles and σ = 2 solves %s. Added once, σ = 2 solves %s, and %s if the answer is read at the probe. With
 dropout .1 in training, σ = 0.2 at every block solves %s. `+"`2d-fixed`"+`, the ground truth, solves %s with the
-dropout of the published code, which is significantly more than the learned table does, and %s without, where the learned table is ahead by %s
-(95 %%: %s). Not significant: dropout in both, the learned table trained for 400 epochs, and width 160 (five seeds).
+dropout of the published code, which is significantly more than the learned table does, and %s without, where the
+learned table is ahead by %s (95 %%: %s). Not significant: dropout in both, the learned table trained for 400 epochs, and width 160 (five seeds).
 
 On the simulated network, whose tokens are in an order that means nothing, the means of %s show, after 4,000 steps,
 more than half of what can be learned (the share): %s. With three seeds none of these is significantly worse than the
