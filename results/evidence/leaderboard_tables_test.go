@@ -220,6 +220,6 @@ func notRun() string {
 	}
 	return wrapped(fmt.Sprintf("**Not run**: on fMRI, t5, graphormer, laplacian and rrwp, and `learn` that starts "+
 		"with gradients of connectivity or with its distances (`--pe-init gradients`, `mds`); of the formal "+
-		"languages, modular arithmetic, and %d of the %d encodings of `leader-length`. No encoding fits parity check.\n",
-		len(all)-has, len(all)))
+		"languages, modular arithmetic, and %d of the %d encodings of `leader-length`. No encoding fits parity "+
+		"check.\n", len(all)-has, len(all)))
 }
