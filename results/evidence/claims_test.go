@@ -395,22 +395,26 @@ func smallNorm(name, measure string, sign float64, second, secondMeasure string)
 		each = append(each, small[i]-large[i])
 	}
 	mean := stats.Mean(each)
-	return other{fmt.Sprintf("%s, σ = 0.1 and 0.2 less 1 and 2: %s, %s (%d pairs); %s; %s: %s", name, point(mean),
-		span(expect.Must(stats.MeanInterval(each, .95))), len(each), eachSeed(by), second,
-		eachSeed(masked("fmri.csv", secondMeasure, "12000"))), expect.Must(stats.PairedT(small, large)).P,
-		mean*sign < 0}
+	return other{fmt.Sprintf("%s, σ = 0.1 and 0.2 less 1 and 2: %s, %s (%d pairs); %s; %s: %s; after 50,000 steps, "+
+		"one seed: %s; %s", name, point(mean), span(expect.Must(stats.MeanInterval(each, .95))), len(each),
+		eachSeed(by), second, eachSeed(masked("fmri.csv", secondMeasure, "12000")),
+		eachSeed(masked("fmri.csv", measure, "50000")), second+": "+eachSeed(masked("fmri.csv", secondMeasure, "50000"))),
+		expect.Must(stats.PairedT(small, large)).P, mean*sign < 0}
 }
 
 // tableNames are the encodings of masked prediction that add a table of positions.
 var tableNames = []string{"learn-0.1", "learn-0.2", "learn-1", "learn-2", "random", "1d-fixed"}
 
-// eachSeed writes the values of each table of positions.
+// eachSeed writes the values of each table of positions that has any.
 func eachSeed(by map[string][]float64) string {
 	var parts []string
 	for _, name := range tableNames {
 		var values []string
 		for _, v := range by[name] {
 			values = append(values, point(v))
+		}
+		if values == nil {
+			continue
 		}
 		parts = append(parts, name+" "+strings.Join(values, ", "))
 	}
