@@ -51,6 +51,12 @@ func TestCheckModels(t *testing.T) {
 	if _, err := CheckModels(texts(puzzles.Config, other.Config), "", note); !errors.As(err, &data) {
 		t.Errorf("a file that is gone: %v", err)
 	}
+
+	// Conditions other than the rules' are data, too: accuracies are by these.
+	text := string(expect.Must(os.ReadFile(puzzles.LSTValidation)))
+	swapped := strings.NewReplacer("Binary", "Ternary", "Ternary", "Binary").Replace(text)
+	expect.NoError(t, os.WriteFile(puzzles.LSTValidation, []byte(swapped), 0o666))
+	expect.Equal(t, "the same data", expect.Must(load(puzzles)).fingerprint == sum, false)
 }
 
 // A flag without effect on an encoding is named, and a label is taken apart where its encoding has sigma.

@@ -223,9 +223,14 @@ func Import(from, dir string, o Options) (runlog.Result, error) {
 	if o.Observer == nil {
 		o.Observer = noopObserver{}
 	}
+	lost := ens.startFrom() // motion is from these weights
 	t, err := newTrainer(ens, run, o)
 	if err != nil {
 		return runlog.Result{}, err
+	}
+	if lost != nil {
+		t.motion = nil
+		o.Observer.Noticed("how far the positions moved is not measured: " + lost.Error())
 	}
 	return t.measureImported(from, was.Step)
 }

@@ -68,10 +68,16 @@ func load(c Config) (splits, error) {
 		return splits{}, err
 	}
 	h := sha256.New()
+	isOwn := func(p lst.Puzzle) bool { return p.HasOwnCondition() }
 	for _, x := range s.all() {
 		binary.Write(h, binary.LittleEndian, int64(x.n))
 		binary.Write(h, binary.LittleEndian, x.symbols)
 		binary.Write(h, binary.LittleEndian, x.target)
+		for _, p := range x.puzzles {
+			if c.Side() == lst.Side && !isOwn(p) { // the rules give the others
+				fmt.Fprint(h, p.Cells, p.Condition)
+			}
+		}
 	}
 	s.fingerprint = hex.EncodeToString(h.Sum(nil))
 	return s, nil

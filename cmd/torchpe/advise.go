@@ -188,6 +188,9 @@ func (f *adviseFlags) length(c *call, plan *sweep.Plan, points []sweep.Point) (s
 		return s, err
 	}
 	first, err := plan.TaskConfig(0)
+	if err == nil {
+		err = isLimited(first)
+	}
 	if err != nil {
 		return s, err
 	}
@@ -323,6 +326,14 @@ func lengthOf(c config.Config) (flag string, n int) {
 	return "steps", c.Steps
 }
 
+// isLimited returns an error for a configuration whose training ends before its last records.
+func isLimited(c config.Config) error {
+	if c.LimitSteps == 0 {
+		return nil
+	}
+	return fmt.Errorf("--limit-steps %d ends training before its last records: give --steps or --epochs", c.LimitSteps)
+}
+
 // checkCandidates returns an error for configurations, as in config.json, that cannot be compared.
 func checkCandidates(texts [][]byte) error {
 	first, err := config.Parse(texts[0])
@@ -331,6 +342,8 @@ func checkCandidates(texts [][]byte) error {
 		return err
 	case len(texts) < 2:
 		return fmt.Errorf("%s is the only candidate: name others with --pe", first.PE)
+	case first.LimitSteps > 0:
+		return isLimited(first)
 	case length/first.LogEvery < leastRecords:
 		return fmt.Errorf("--%s %d with --log-every %d: fewer than %d records cannot show whether errors still "+
 			"fall; give --%[1]s %[5]d or more", flag, length, first.LogEvery, leastRecords,

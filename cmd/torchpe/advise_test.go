@@ -41,6 +41,7 @@ func TestAdvise(t *testing.T) {
 		t.Errorf("again: %s", a.Text)
 	}
 	says(t, dir, line+"--steps 20", 0, "2>(0 new, 9 planned before)")
+	says(t, dir, line+"--steps 20 --limit-steps 2", exitUsage, "--limit-steps 2 ends training before its last records")
 	var listed []map[string]any
 	if saysJSON(t, dir, "runs list a", &listed); len(listed) != 9 {
 		t.Errorf("runs list: %v", listed)

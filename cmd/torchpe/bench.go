@@ -120,7 +120,7 @@ type benchedScheme struct {
 func (f *benchFlags) measure(c train.Config) (benchedScheme, error) {
 	b, err := train.BenchStep(c, train.BenchOptions{Warmup: f.warmup, Steps: f.steps,
 		WarmupFor: time.Duration(f.warmupSeconds * float64(time.Second)), Trace: f.trace})
-	return benchedScheme{f.config.preset, c.PE, b}, err
+	return benchedScheme{f.config.base(), c.PE, b}, err
 }
 
 func (b benchedScheme) print(w io.Writer) {

@@ -97,19 +97,26 @@ func schemeFlags(fl *pflag.FlagSet) map[string]*string {
 	return options
 }
 
+// base returns what the flags start from: the file of --config, --preset, or the preset of --task.
+func (f *configFlags) base() string {
+	switch given := f.given(); {
+	case f.file != "":
+		return f.file
+	case given["task"] && !given["preset"]:
+		return f.values["task"].String()
+	}
+	return f.preset
+}
+
 // resolve returns the configuration of the flags, and notes about it.
 func (f *configFlags) resolve() (c train.Config, notes []string, err error) {
-	given := f.given()
 	if f.file != "" {
 		c, err = train.ReadConfig(f.file)
 	} else {
-		preset := f.preset
-		if given["task"] && !given["preset"] {
-			tasks := config.TaskNames()
-			if preset = f.values["task"].String(); !slices.Contains(tasks, preset) {
-				return c, nil, fmt.Errorf("--task: %q is not one of %s%s", preset, strings.Join(tasks, ", "),
-					wording.Hint(preset, tasks))
-			}
+		preset, tasks := f.base(), config.TaskNames()
+		if preset != f.preset && !slices.Contains(tasks, preset) {
+			return c, nil, fmt.Errorf("--task: %q is not one of %s%s", preset, strings.Join(tasks, ", "),
+				wording.Hint(preset, tasks))
 		}
 		if c, err = train.Preset(preset, f.values["fidelity"].String()); err != nil {
 			err = fmt.Errorf("--%w", err) // the error begins with "fidelity"
@@ -221,9 +228,13 @@ func (f *configFlags) setPuzzles() error {
 	return f.own.Set(config.LSTValidation, validation)
 }
 
-func hasOption(encoding, option string) bool {
+// optionOf returns an option of an encoding, or nil.
+func optionOf(encoding, option string) *pe.Option {
 	scheme, err := pe.Find(encoding)
-	return err == nil && slices.ContainsFunc(scheme.Options, func(o pe.Option) bool { return o.Name == option })
+	if i := slices.IndexFunc(scheme.Options, func(o pe.Option) bool { return o.Name == option }); err == nil && i >= 0 {
+		return &scheme.Options[i]
+	}
+	return nil
 }
 
 // ignored lists notes on given flags that have no effect on the configuration.
@@ -239,8 +250,13 @@ func (f *configFlags) ignored(c train.Config, given map[string]bool) (notes []st
 		}
 	}
 	for option := range f.options {
-		if given[option] && !hasOption(c.PE, option) {
+		if !given[option] {
+			continue
+		}
+		if of := optionOf(c.PE, option); of == nil {
 			notes = append(notes, fmt.Sprintf("--%s has no effect on %s", option, c.PE))
+		} else if of.Idle != nil && of.Idle(c.PEOptions) != "" {
+			notes = append(notes, fmt.Sprintf("--%s has no effect %s", option, of.Idle(c.PEOptions)))
 		}
 	}
 	if given["lst"] && !c.HasPuzzles() {

@@ -300,8 +300,8 @@ func TestBenchStepSchemes(t *testing.T) {
 			t.Errorf("row %d of %+v, want %s", i, rows, want)
 		}
 	}
-	out := says(t, dir, "bench step --preset nmar --nmar-frames 400 --threads 1 --steps 1 --warmup 0 --pe nope,swin",
-		exitUsage, "swin: it needs") // whose tokens lie on no grid
+	out := says(t, dir, "bench step --task nmar --nmar-frames 400 --threads 1 --steps 1 --warmup 0 --pe nope,swin",
+		exitUsage, "1>nmar nope: ", "swin: it needs") // whose tokens lie on no grid
 	expect.Equal(t, out, strings.Count(out, "\n"), 1)
 }
 

@@ -86,6 +86,9 @@ are runs that diverged: they would diverge again.`,
 		if !*failed && !f.takeLost {
 			return r, usagef("missing: --failed or --lost")
 		}
+		if *fresh && !*failed {
+			return r, usagef("--fresh has no effect without --failed")
+		}
 		if err := f.open(c, s); err != nil {
 			return r, err
 		}

@@ -152,6 +152,7 @@ func TestSweepDiverged(t *testing.T) {
 	// It is not tried again.
 	says(t, dir, "sweep retry s", exitUsage, "missing: --failed or --lost")
 	says(t, dir, "sweep retry s --failed", exitFailed, "1 run diverged")
+	says(t, dir, "sweep retry s --lost --fresh", exitUsage, "--fresh has no effect without --failed")
 }
 
 // A file that vanishes between planning and training fails that task alone, with a reason; once it

@@ -165,6 +165,8 @@ func TestText(t *testing.T) {
 	long := strings.Repeat("aé—b", 50)
 	text := expect.Must(ReadText([]string{write("a", long), write("b", "bbbb")}))
 	expect.Equal(t, "characters", string(text.Characters), "abé—")
+	windows := expect.Must(ReadText([]string{write("windows", "\ufeff"+strings.Repeat("ab\r\n", 20))}))
+	expect.Equal(t, "characters without byte order mark and CR", string(windows.Characters), "\nab")
 	if train, held := len(slices.Concat(text.train...)), len(slices.Concat(text.held...)); train != 184 || held != 20 {
 		t.Errorf("%d and %d characters", train, held)
 	}

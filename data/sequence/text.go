@@ -36,7 +36,7 @@ type Text struct {
 // piece is a part of a file.
 type piece []uint16
 
-// ReadText reads UTF-8 files. It returns an error for a file that is not UTF-8 and for texts outside the
+// ReadText reads UTF-8 files, without a byte order mark, and with LF for CRLF. It returns an error for a file that is not UTF-8 and for texts outside the
 // limits.
 func ReadText(paths []string) (*Text, error) {
 	if len(paths) == 0 {
@@ -61,7 +61,8 @@ func ReadText(paths []string) (*Text, error) {
 			return nil, fmt.Errorf("%s: the same text as %s: it would count twice", path, other)
 		}
 		twice[sum] = path
-		text := bytes.Runes(raw)
+		plain := bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")) // the byte order mark
+		text := bytes.Runes(bytes.ReplaceAll(plain, []byte("\r\n"), []byte("\n")))
 		if !utf8.Valid(raw) {
 			at, _ := array.NotUTF8(string(raw))
 			return nil, fmt.Errorf("%s: byte %d (0x%02x) is not UTF-8; convert the file, as with iconv -t utf-8",

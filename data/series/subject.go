@@ -286,11 +286,25 @@ func (f subjectFinder) notesOnRows(files []string) (notes []string) {
 	return notes
 }
 
+// hcpWords are the words in names of HCP's files, which name no subjects.
+var hcpWords = strings.Fields("rfmri tfmri fmri bold rest wm motor gambling language social relational emotion lr rl ap " +
+	"pa atlas msmall hp clean vn run ses session task sub visit scan day")
+
+var anyLetters = regexp.MustCompile(`\pL+`)
+
 // notesOnNumbers says which files count as one subject by six digits in their names if other digits than those of
-// runs differ: these may be the subjects, and the six digits a date or a study.
+// runs, or words, differ: these may be the subjects, and the six digits a date or a study.
 func notesOnNumbers(files []string, all map[string]found) (notes []string) {
 	digits := func(file string) string {
-		return strings.Join(anyDigits.FindAllString(anyRun.ReplaceAllString(filepath.Base(file), ""), -1), " ")
+		name := anyRun.ReplaceAllString(filepath.Base(file), "")
+		rest := anyDigits.FindAllString(name, -1)
+		name, _, _ = strings.Cut(name, ".")
+		for _, word := range anyLetters.FindAllString(strings.ToLower(name), -1) {
+			if !slices.Contains(hcpWords, word) {
+				rest = append(rest, word)
+			}
+		}
+		return strings.Join(rest, " ")
 	}
 	first := map[string]string{}
 	noted := map[string]bool{}

@@ -121,6 +121,7 @@ func TestNoteOnSixDigits(t *testing.T) {
 		"/230115_S00.csv /230115_S01.csv /230116_S02.csv /230116_S03.csv": 2,
 		"/HCP_restrun1_subj100206.h5 /HCP_restrun2_subj100206.h5":         0,
 		"/100307_MOTOR_LR.nii /100307_WM_RL.nii":                          0,
+		"/240101_anna.csv /240101_ben.csv /240102_cara.csv":               1,
 	} {
 		_, notes, err := subjectFinder{}.of(strings.Fields(files))
 		expect.NoError(t, err)

@@ -19,7 +19,8 @@ var _ = Register(Scheme{Name: "relative", New: newRelative,
 	option("relative", "skew", oneOf("shaw", "skew"),
 		"reading of relative: bidirectional and clipped, or skewed and causal without "+
 			"output projection").inText("shaw"),
-	option("relative-clip", "16", whole(1, 1<<20), "largest offset that --relative shaw distinguishes"),
+	option("relative-clip", "16", whole(1, 1<<20), "largest offset that --relative shaw distinguishes").
+		idle("relative", "skew"),
 	option("relative-values", "false", yesNo, "with --relative shaw: offsets also act on the values"),
 	attentionInit)
 

@@ -19,7 +19,8 @@ import (
 var _ = Register(Scheme{Name: "graphormer", Needs: NeedsGraph, Extrapolates: Always, New: newGraphormer},
 	option("graphormer-centrality", "true", yesNo,
 		"whether graphormer adds vectors for the degrees of nodes to its input"),
-	option("graphormer-degrees", "510", whole(1, 1<<20), "largest degree that graphormer distinguishes"),
+	option("graphormer-degrees", "510", whole(1, 1<<20), "largest degree that graphormer distinguishes").
+		idle("graphormer-centrality", "false"),
 	option("graphormer-distances", "509", whole(1, 1<<20), "longest path that graphormer distinguishes"),
 	option("graphormer-edges", "none", parsed(graphormerHops),
 		"edges that graphormer adds to the logits: none, simple (the edge between two nodes), "+

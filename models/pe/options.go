@@ -21,6 +21,9 @@ type Option struct {
 	// Later marks an option that was added after its scheme had runs. Configurations omit it at its
 	// default, so that old configurations compare equal.
 	Later bool
+	// Idle says with which setting of another option this one has no effect, "with --relative skew"; "" if it
+	// has one, or nil if it always has.
+	Idle func(given Options) string
 }
 
 // option returns an option with the same default in both readings.
@@ -31,6 +34,18 @@ func option(name, value string, check func(string) error, help string) Option {
 // inText returns the option with another default in the text's reading.
 func (o Option) inText(value string) Option {
 	o.Text = value
+	return o
+}
+
+// idle returns the option marked as Idle where another option has a value; after "!", where it has another one.
+func (o Option) idle(other, value string) Option {
+	value, isOther := strings.CutPrefix(value, "!")
+	o.Idle = func(given Options) string {
+		if is, has := given[other]; has && (is == value) != isOther {
+			return fmt.Sprintf("with --%s %s", other, is)
+		}
+		return ""
+	}
 	return o
 }
 

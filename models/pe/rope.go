@@ -119,7 +119,7 @@ var _ = registerRope("rope-pi", 1, func(c Config, width int) (turn, error) {
 	return c.proportion(func(p float64, pair int) (angle, q, k float64) {
 		return plain(p/s, pair)
 	}, width)
-}, ropeScale, ropeTrained, ropeProportion)
+}, ropeScale.idle("rope-trained-tokens", "!0"), ropeTrained, ropeProportion)
 
 // alpha is --rope-scale f; with --rope-trained-tokens L it follows from the length.
 var _ = registerRope("rope-ntk", 2, func(c Config, width int) (turn, error) {
@@ -166,16 +166,18 @@ var _ = registerRope("rope-yarn", 2, func(c Config, width int) (turn, error) {
 		}
 	}
 	return turnBy(frequency, m), nil
-}, ropeScale, ropeTrained,
+}, ropeScale.idle("rope-yarn", "dynamic"), ropeTrained,
 	option("rope-yarn", "fixed", oneOf("fixed", "dynamic", "by-parts"),
 		"YaRN with a fixed scale, with the scale of the length (dynamic), or the earlier "+
 			"NTK-by-parts"),
 	option("yarn-beta-fast", "32", between(1e-6, 1e6),
-		"a rotation with at least this many turns over the trained tokens stays unchanged"),
+		"a rotation with at least this many turns over the trained tokens stays unchanged").
+		idle("rope-yarn", "by-parts"),
 	option("yarn-beta-slow", "1", between(1e-6, 1e6),
-		"a rotation with fewer turns over the trained tokens is interpolated"),
+		"a rotation with fewer turns over the trained tokens is interpolated").idle("rope-yarn", "by-parts"),
 	option("yarn-truncate", "true", yesNo,
-		"whether the ends of the ramp of rope-yarn are rounded to whole pairs; false in gpt-oss").later(),
+		"whether the ends of the ramp of rope-yarn are rounded to whole pairs; false in gpt-oss").
+		later().idle("rope-yarn", "by-parts"),
 	option("yarn-attention-factor", "auto", yarnFactor,
 		"factor of q and k of rope-yarn: auto (0.1 ln s + 1), a number, or mscale/mscale_all_dim "+
 			"as in 1/0.707").later())

@@ -94,7 +94,7 @@ var _ = Register(Scheme{Name: "rope-3d", Needs: NeedsPoints, // three of them un
 	MinHeadWidth: 6, Extrapolates: Always, New: newRoPE3D},
 	option("rope-axes", "3", orWord(whole(1, 64), "all"),
 		"number of coordinates of rope-3d, each of which rotates a block of a head, or all").later(),
-	ropeBase, ropeLayout,
+	ropeBase.idle("rope-max-frequency", "!0"), ropeLayout,
 	option("rope-max-frequency", "0", between(0, 1e6),
 		"rope-3d with frequencies in equal steps from pi to this times pi/2, over coordinates "+
 			"from -1 to 1; 0: those of rope"),
@@ -332,7 +332,7 @@ func goldenDirections(n, d int) [][]float64 {
 // uniform in +-a, the logarithms of the others in +-ln a.
 var _ = Register(Scheme{Name: "rope-dinov3", Needs: NeedsGrid, MinHeadWidth: 4, Extrapolates: Always,
 	New: newDINOv3},
-	rope2DBase,
+	rope2DBase.idle("dinov3-periods", "!auto"),
 	option("dinov3-periods", "auto", orWord(positives, "auto"),
 		"smallest and largest period of rope-dinov3, comma-separated; auto: those of "+
 			"--rope-2d-base"),

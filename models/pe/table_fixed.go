@@ -271,7 +271,7 @@ var _ = Register(Scheme{Name: "fourier-features", Needs: NeedsPoints, Extrapolat
 	option("feature-levels", "8", whole(1, 1<<12),
 		"m, the number of waves of fourier-features: each gives a sine and a cosine"),
 	option("feature-scale", "1", between(1e-9, 1e9),
-		"standard deviation of the frequencies of --features gaussian"),
+		"standard deviation of the frequencies of --features gaussian").idle("features", "!gaussian"),
 	option("feature-range", "unit", oneOf("unit", "raw"),
 		"coordinates of fourier-features: each axis scaled to [0, 1), or unscaled"))
 

@@ -119,6 +119,8 @@ func (s *Study) comparable(groups []cohort.Group) ([]cohort.Group, error) {
 		switch {
 		case err != nil:
 			return nil, err
+		case len(g.Models) == 0:
+			s.Notes = append(s.Notes, g.Label+" is not compared: it lacks seeds")
 		case unlike != nil, g.Models[0].Label() == without && g.Label != none.Label:
 			s.Notes = append(s.Notes, g.Label+" is not compared: settings or data differ from those of "+none.Label)
 		case !slices.Equal(seeds(g), own):

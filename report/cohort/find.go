@@ -144,7 +144,7 @@ func (r *Run) unfinished() error {
 		return err
 	}
 	defer reader.Close()
-	records, err := runlog.LastRecords(reader)
+	records, err := runlog.LastRecords(reader, len(r.Config.Members))
 	if err != nil {
 		return err
 	}

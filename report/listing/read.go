@@ -206,7 +206,7 @@ func addUnfinished(dir string, rows []Row) error {
 		return err
 	}
 	defer r.Close()
-	records, err := runlog.LastRecords(r)
+	records, err := runlog.LastRecords(r, len(rows))
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package runlog
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -242,9 +243,9 @@ func ReadMetrics[T any](r *Reader) ([]T, error) {
 	return records, nil
 }
 
-// LastRecords returns the records of the last step in metrics.jsonl, at most one per member. It
-// reads at most one record before them. A missing file has no records.
-func LastRecords(r *Reader) (records []Record, err error) {
+// LastRecords returns the last record of each of so many members in metrics.jsonl, by member: one that has stopped
+// has none of the last step. A missing file has no records.
+func LastRecords(r *Reader, members int) (records []Record, err error) {
 	text, err := r.root.ReadFile(metricsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -252,17 +253,18 @@ func LastRecords(r *Reader) (records []Record, err error) {
 	if err != nil {
 		return nil, r.fileError("read", metricsFile, err)
 	}
+	has := map[int]bool{}
 	for _, line := range slices.Backward(bytes.Split(text, []byte("\n"))) {
 		var rec Record
-		if len(line) == 0 || json.Unmarshal(line, &rec) != nil {
-			continue // a partial record
+		if len(line) == 0 || json.Unmarshal(line, &rec) != nil || has[rec.Member] {
+			continue // a partial record, or an earlier one
 		}
-		if len(records) > 0 && rec.Step != records[0].Step {
+		has[rec.Member] = true
+		if records = append(records, rec); len(records) == members {
 			break
 		}
-		records = append(records, rec)
 	}
-	slices.Reverse(records)
+	slices.SortFunc(records, func(a, b Record) int { return cmp.Compare(a.Member, b.Member) })
 	return records, nil
 }
 

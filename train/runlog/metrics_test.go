@@ -108,6 +108,19 @@ func TestAppendRefuses(t *testing.T) {
 	expect.Equal(t, "the file became", snapshot(t, s.dir)[metricsFile], before)
 }
 
+// A member that has stopped has no record of the last step: its last one counts.
+func TestLastRecords(t *testing.T) {
+	const text = `{"step":1,"member":0}
+{"step":1,"member":1}
+{"step":2,"member":0}
+{"step":2,"member":1}
+{"step":3,"member":1}
+{"step":3,"mem`
+	r := resumed(t, text)
+	records := expect.Must(LastRecords(r.Reader, 2))
+	expect.Equal(t, "records", fmt.Sprint(len(records), records[0].Step, records[0].Member, records[1].Step), "2 2 0 3")
+}
+
 // TestReadMetrics reads into the caller's types, with keys that only later records have, while half
 // a line is being written.
 func TestReadMetrics(t *testing.T) {

@@ -241,11 +241,12 @@ func (d *dataset) checkPacked() {
 				"Store them unpacked, as xarray and netCDF4 return them, such as in .npy", name, array.Printable(text))
 		}
 	}
-	unsigned := strings.EqualFold(d.attributes["_Unsigned"], "true")
-	if t := d.number; t.class == classInteger && t.signed == unsigned && d.attributes["_Unsigned"] != "" {
+	text := d.attributes["_Unsigned"]
+	isOther := d.number.signed == strings.EqualFold(text, "true") || text == unreadable
+	if t := d.number; t.class == classInteger && isOther && text != "" {
 		array.Failf("its attribute _Unsigned is %s, and it holds %s (netCDF's conventions): store "+
 			"its numbers as xarray and netCDF4 return them, such as in .npy",
-			array.Printable(d.attributes["_Unsigned"]), t.dtype)
+			array.Printable(text), t.dtype)
 	}
 }
 

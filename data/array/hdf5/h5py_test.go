@@ -235,8 +235,9 @@ func TestNetCDFConventions(t *testing.T) {
 			"add_offset": "attribute add_offset is -2", "many_scale_factor": "scale_factor is 9.969",
 			"text_scale": "scale_factor is neither text nor numbers", "text_FillValue": "_FillValue is none",
 			"beyond": "attribute valid_range is 0 1.5, but it holds 2", "below": "valid_min is 0.5, but it holds 0",
-			"above":    "valid_max is 1.5, but it holds 2",
-			"unsigned": "_Unsigned is true, and it holds |i1", "signed": "_Unsigned is false, and it holds |u1"} {
+			"above":         "valid_max is 1.5, but it holds 2",
+			"text_unsigned": "_Unsigned is neither text nor numbers, and it holds |i1",
+			"unsigned":      "_Unsigned is true, and it holds |i1", "signed": "_Unsigned is false, and it holds |u1"} {
 			expect.Error(t, expect.ErrorOf(Read(filepath.Join("testdata", file), name)), want)
 		}
 	}

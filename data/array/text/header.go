@@ -119,7 +119,7 @@ type below struct {
 	rows      int
 	cells     int  // that hold numbers
 	whole     int  // of these, in digits alone
-	wholeRow  bool // some row is of whole numbers
+	wholeRow  bool // some row is of whole numbers that are not all equal, as in a row of zeros
 	rising    int  // rows that rise from cell to cell
 	steady    int  // of these, by one step
 	again     bool // some row is the line once more
@@ -160,14 +160,14 @@ func (b *below) read(p parser) {
 // row adds the numbers of a row.
 func (b *below) row(c cells) {
 	b.rows++
-	same, whole := true, true
+	same, whole, equal := true, true, true
 	var o order
 	for j := 0; j < len(b.names) && c.next(); j++ {
 		v, err := number(c.text)
 		if j == 0 {
 			b.mirrored = b.mirrored && b.rows < len(b.names) && v == b.names[b.rows]
 		}
-		same = same && v == b.names[j]
+		same, equal = same && v == b.names[j], equal && (o.n == 0 || v == o.last)
 		if err != nil || v-v != 0 { // true for NaN and infinities
 			o.fell, same = true, false
 			continue
@@ -181,7 +181,7 @@ func (b *below) row(c cells) {
 		o.add(v)
 		b.low[j], b.high[j] = min(b.low[j], v), max(b.high[j], v)
 	}
-	b.again, b.wholeRow = b.again || same, b.wholeRow || whole
+	b.again, b.wholeRow = b.again || same, b.wholeRow || whole && !equal
 	if !o.fell {
 		b.rising++
 		if !o.uneven {

@@ -57,8 +57,9 @@ func TestNumberedHeaders(t *testing.T) {
 		{table("0,1\n", 400, 2, normal), "names"},
 		{table("1,2\n", 400, 2, normal), "ask"}, // or a first row
 		{table("0,2,4\n", 400, 3, normal), "ask"},
-		{table("5,4,6\n", 400, 3, normal), "ask"}, // outside, but not far
-		{table("13,2,8\n", 40, 3, halves), "row"}, // others are whole, too
+		{table("5,4,6\n", 400, 3, normal), "ask"},                // outside, but not far
+		{table("13,2,8\n", 40, 3, halves), "row"},                // others are whole, too
+		{"3,1,2,0\n0,0,0,0\n" + table("", 40, 4, normal), "ask"}, // a row of zeros says nothing
 		{table("3,1\n", 400, 2, normal), "ask"},
 		{table("5,9\n", 1, 2, normal), "ask"},
 		{table("2001,2005,2003\n", 40, 3, counts), "names"},

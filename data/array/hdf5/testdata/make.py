@@ -151,6 +151,7 @@ def conventions(f):
     f.create_dataset("beyond", data=np.arange(3, dtype="f4")).attrs["valid_range"] = np.array([0, 1.5], "f4")
     f.create_dataset("below", data=np.arange(3, dtype="f4")).attrs["valid_min"] = np.float32(0.5)
     f.create_dataset("above", data=np.arange(3, dtype="f4")).attrs["valid_max"] = np.float32(1.5)
+    f.create_dataset("text_unsigned", data=np.array([-1, 2], "i1")).attrs["_Unsigned"] = "true"
     f.create_dataset("as_is", data=np.array([-1, 2], "i1")).attrs["_Unsigned"] = np.bytes_("false")
 
 
