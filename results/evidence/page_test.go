@@ -358,7 +358,7 @@ func sharedTable(m models) string {
 // tokensTable sets token embeddings whose initial values were multiplied beside those that were not.
 func tokensTable(m models) string {
 	var pairs [][3]string
-	for _, of := range [][2]string{{"2", "5"}, {"2", "20"}, {"0.2", "0.2"}, {"0.2", "0.05"}} {
+	for _, of := range [][2]string{{"2", "5"}, {"2", "20"}, {"1", "5"}, {"1", "20"}, {"0.2", "0.2"}, {"0.2", "0.05"}} {
 		if name := "learn-" + of[0]; m[name+", tokens x "+of[1]] != nil {
 			pairs = append(pairs, [3]string{of[0] + " | " + of[1], name + ", tokens x " + of[1], name})
 		}
