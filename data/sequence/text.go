@@ -36,8 +36,8 @@ type Text struct {
 // piece is a part of a file.
 type piece []uint16
 
-// ReadText reads UTF-8 files, without a byte order mark, and with LF for CRLF. It returns an error for a file that is not UTF-8 and for texts outside the
-// limits.
+// ReadText reads UTF-8 files, without a byte order mark, and with LF for CRLF. It returns an error for a file that is
+// not UTF-8 and for texts outside the limits.
 func ReadText(paths []string) (*Text, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no text: give a file")

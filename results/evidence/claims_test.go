@@ -398,7 +398,8 @@ func smallNorm(name, measure string, sign float64, second, secondMeasure string)
 	return other{fmt.Sprintf("%s, σ = 0.1 and 0.2 less 1 and 2: %s, %s (%d pairs); %s; %s: %s; after 50,000 steps, "+
 		"one seed: %s; %s", name, point(mean), span(expect.Must(stats.MeanInterval(each, .95))), len(each),
 		eachSeed(by), second, eachSeed(masked("fmri.csv", secondMeasure, "12000")),
-		eachSeed(masked("fmri.csv", measure, "50000")), second+": "+eachSeed(masked("fmri.csv", secondMeasure, "50000"))),
+		eachSeed(masked("fmri.csv", measure, "50000")),
+		second+": "+eachSeed(masked("fmri.csv", secondMeasure, "50000"))),
 		expect.Must(stats.PairedT(small, large)).P, mean*sign < 0}
 }
 
