@@ -120,7 +120,7 @@ func (f *Found) NoteRecords(groups []Group) {
 	for _, n := range slices.Sorted(maps.Keys(of)) {
 		parts = append(parts, fmt.Sprintf("%s (%s)", wording.Count(n, unit), strings.Join(of[n], "; ")))
 	}
-	f.Note("numbers of training are means since the record before (--log-every); over other lengths they cannot be "+
+	f.Note("training errors are means since the record before; these lengths (--log-every) differ, so they cannot be "+
 		"compared: %s", strings.Join(parts, ", "))
 }
 
