@@ -158,6 +158,11 @@ func (f *configFlags) apply(base train.Config) (c train.Config, notes []string, 
 			delete(flags, s.Flag)
 		}
 	}
+	for option := range f.options {
+		if flags[option] && idle(c, option) != "" {
+			delete(flags, option)
+		}
+	}
 	if len(flags) < n {
 		c, err = f.put(base, flags)
 	}
@@ -228,13 +233,17 @@ func (f *configFlags) setPuzzles() error {
 	return f.own.Set(config.LSTValidation, validation)
 }
 
-// optionOf returns an option of an encoding, or nil.
-func optionOf(encoding, option string) *pe.Option {
-	scheme, err := pe.Find(encoding)
-	if i := slices.IndexFunc(scheme.Options, func(o pe.Option) bool { return o.Name == option }); err == nil && i >= 0 {
-		return &scheme.Options[i]
+// idle says where an option of an encoding has no effect, "" where it has one.
+func idle(c train.Config, option string) string {
+	scheme, err := pe.Find(c.PE)
+	i := slices.IndexFunc(scheme.Options, func(o pe.Option) bool { return o.Name == option })
+	switch {
+	case err != nil || i < 0:
+		return "on " + c.PE
+	case scheme.Options[i].Idle == nil:
+		return ""
 	}
-	return nil
+	return scheme.Options[i].Idle(c.PEOptions)
 }
 
 // ignored lists notes on given flags that have no effect on the configuration.
@@ -250,13 +259,8 @@ func (f *configFlags) ignored(c train.Config, given map[string]bool) (notes []st
 		}
 	}
 	for option := range f.options {
-		if !given[option] {
-			continue
-		}
-		if of := optionOf(c.PE, option); of == nil {
-			notes = append(notes, fmt.Sprintf("--%s has no effect on %s", option, c.PE))
-		} else if of.Idle != nil && of.Idle(c.PEOptions) != "" {
-			notes = append(notes, fmt.Sprintf("--%s has no effect %s", option, of.Idle(c.PEOptions)))
+		if where := idle(c, option); given[option] && where != "" {
+			notes = append(notes, "--"+option+" has no effect "+where)
 		}
 	}
 	if given["lst"] && !c.HasPuzzles() {

@@ -45,7 +45,7 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		{"--pe nope", "--pe-warmup-steps 5", "on nope, which has no trained parameters"},
 		{"--pe rope", "--tisa-kernels 3", "--tisa-kernels has no effect on rope"},
 		{"--pe relative", "--relative-clip 4", "--relative-clip has no effect with --relative skew"},
-		{"--pe rope-yarn", "--rope-yarn dynamic --rope-scale 4", "--rope-scale has no effect with --rope-yarn dynamic"},
+		{"--pe rope-yarn --rope-yarn dynamic", "--rope-scale 4", "--rope-scale has no effect with --rope-yarn dynamic"},
 		{"--preset nmar", "--eval-tokens 25", "--eval-tokens has no effect on task nmar"},
 		{"--preset nmar", "--noise 0.5", "--noise has no effect on task nmar"},
 		{"--preset nmar", "--lst-side 5", "--lst-side has no effect on task nmar"},
