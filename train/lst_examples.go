@@ -68,13 +68,15 @@ func load(c Config) (splits, error) {
 		return splits{}, err
 	}
 	h := sha256.New()
-	isOwn := func(p lst.Puzzle) bool { return p.HasOwnCondition() }
-	for _, x := range s.all() {
+	for i, x := range s.all() {
 		binary.Write(h, binary.LittleEndian, int64(x.n))
 		binary.Write(h, binary.LittleEndian, x.symbols)
 		binary.Write(h, binary.LittleEndian, x.target)
+		if i == 0 || c.Side() != lst.Side {
+			continue // no accuracy is by the conditions of training puzzles, or of other sides
+		}
 		for _, p := range x.puzzles {
-			if c.Side() == lst.Side && !isOwn(p) { // the rules give the others
+			if !p.HasOwnCondition() { // the rules give the others
 				fmt.Fprint(h, p.Cells, p.Condition)
 			}
 		}

@@ -337,13 +337,14 @@ func isLimited(c config.Config) error {
 // checkCandidates returns an error for configurations, as in config.json, that cannot be compared.
 func checkCandidates(texts [][]byte) error {
 	first, err := config.Parse(texts[0])
+	if err == nil {
+		err = isLimited(first)
+	}
 	switch flag, length := lengthOf(first); {
 	case err != nil:
 		return err
 	case len(texts) < 2:
 		return fmt.Errorf("%s is the only candidate: name others with --pe", first.PE)
-	case first.LimitSteps > 0:
-		return isLimited(first)
 	case length/first.LogEvery < leastRecords:
 		return fmt.Errorf("--%s %d with --log-every %d: fewer than %d records cannot show whether errors still "+
 			"fall; give --%[1]s %[5]d or more", flag, length, first.LogEvery, leastRecords,

@@ -104,7 +104,7 @@ func (f *reportFlags) run(c *call) (r result, err error) {
 	return r, f.rank(c, dir, all)
 }
 
-// isDiverged reports whether no model of a run is left.
+// isDiverged reports whether all models of a run diverged.
 func isDiverged(r *cohort.Run) bool {
 	models, _ := cohort.Models([]*cohort.Run{r})
 	return models == nil

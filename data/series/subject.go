@@ -286,21 +286,21 @@ func (f subjectFinder) notesOnRows(files []string) (notes []string) {
 	return notes
 }
 
-// hcpWords are the words in names of HCP's files, which name no subjects.
-var hcpWords = strings.Fields("rfmri tfmri fmri bold rest wm motor gambling language social relational emotion lr rl ap " +
-	"pa atlas msmall hp clean vn run ses session task sub visit scan day")
+// commonWords are words in names of files that name no subject: HCP's, and those of runs.
+var commonWords = strings.Fields("rfmri tfmri fmri bold rest wm motor gambling language social relational emotion " +
+	"lr rl ap pa atlas msmall hp clean vn run ses session task sub visit scan day")
 
 var anyLetters = regexp.MustCompile(`\pL+`)
 
 // notesOnNumbers says which files count as one subject by six digits in their names if other digits than those of
 // runs, or words, differ: these may be the subjects, and the six digits a date or a study.
 func notesOnNumbers(files []string, all map[string]found) (notes []string) {
-	digits := func(file string) string {
+	others := func(file string) string {
 		name := anyRun.ReplaceAllString(filepath.Base(file), "")
 		rest := anyDigits.FindAllString(name, -1)
 		name, _, _ = strings.Cut(name, ".")
 		for _, word := range anyLetters.FindAllString(strings.ToLower(name), -1) {
-			if !slices.Contains(hcpWords, word) {
+			if !slices.Contains(commonWords, word) {
 				rest = append(rest, word)
 			}
 		}
@@ -316,7 +316,7 @@ func notesOnNumbers(files []string, all map[string]found) (notes []string) {
 		before, seen := first[one.subject]
 		if !seen {
 			first[one.subject] = file
-		} else if digits(before) != digits(file) {
+		} else if others(before) != others(file) {
 			noted[one.subject] = true
 			notes = append(notes, fmt.Sprintf("%s and %s count as one subject, %s, by the six digits in their names: "+
 				"if these are a date or a study, give --subject-pattern.", before, file, one.subject))

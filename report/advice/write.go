@@ -28,7 +28,7 @@ type Advice struct {
 // Write decides the answer, and writes the page with the answer, the table and the curves to dir.
 func (s *Study) Write(dir string) (a Advice, err error) {
 	if a.Answer, err = s.answer(); err != nil {
-		return a, fmt.Errorf("%w; %s", err, strings.Join(s.Notes, "; "))
+		return a, fmt.Errorf("%w%s", err, strings.Join(append([]string{""}, s.Notes...), "; "))
 	}
 	d, err := document.Open(dir, "Which encoding?")
 	if err != nil {

@@ -170,7 +170,13 @@ func Difference(key, value string) string {
 	case "members.pe_lr", "members.pe_weight_decay":
 		value = cmp.Or(value, "shared")
 	}
-	return key[strings.LastIndex(key, ".")+1:] + " " + cmp.Or(value, "none")
+	return NameOf(key) + " " + cmp.Or(value, "none")
+}
+
+// NameOf returns the name of a setting by its key: lr for members.lr, positions for positions.sha256.
+func NameOf(key string) string {
+	key = strings.TrimSuffix(key, ".sha256")
+	return key[strings.LastIndex(key, ".")+1:]
 }
 
 // Distinct returns models without repeated ones. Of models with the same seed and the same identity, apart from

@@ -98,7 +98,7 @@ func (d *Draft) Certainty(ranked []cohort.Group, measure string) string {
 	}
 	if keys, _, err := cohort.Unlike(ranked, cohort.LengthKeys...); err == nil && keys != nil {
 		for i, key := range keys {
-			keys[i] = key[strings.LastIndex(key, ".")+1:]
+			keys[i] = cohort.NameOf(key)
 		}
 		return fmt.Sprintf("They differ in more than the encoding (%s), so this does not compare encodings.",
 			strings.Join(keys, ", "))

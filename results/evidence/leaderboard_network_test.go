@@ -59,7 +59,7 @@ func rankNetworks(m models) []ranking.Standing {
 	var entries []ranking.Entry
 	for name, of := range m {
 		e := ranking.Entry{Label: name, Scheme: of.any()["pe"]}
-		if len(of) < networkSeeds || e.Scheme == twin || e.Scheme == "mrope" { // mrope equals rope on a line
+		if len(of) < networkSeeds || e.Scheme == twin || e.Scheme == ropeOnLine {
 			continue
 		}
 		for _, err := range of.column("test_mse_50") {
