@@ -15,6 +15,7 @@ import (
 	"torchpe/data/series"
 	"torchpe/internal/expect"
 	"torchpe/models/export"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -150,6 +151,32 @@ func TestImportOfChangedWeights(t *testing.T) {
 	expect.NoError(t, errors.Join(os.WriteFile(config, text, 0o666), safetensors.Write(path, f.Tensors[1:], nil)))
 	expect.Error(t, expect.ErrorOf(Import(twin, nowhere, Options{})), "it is missing")
 	expect.ErrorIs(t, expect.ErrorOf(os.Stat(nowhere)), os.ErrNotExist)
+}
+
+// How far a table has moved from one that was taken is the same after export and import. It is not measured if the
+// run that it was taken from has other members.
+func TestImportMovedFromTaken(t *testing.T) {
+	c := tiny(t, "learn")
+	c.Members = c.Members[:1]
+	source, _ := runTiny(t, c)
+	c.From = &config.FromConfig{Run: source, Take: "all"}
+	dir, trained := runTiny(t, c)
+	twin, back := t.TempDir(), filepath.Join(t.TempDir(), "back")
+	expect.Must(Export(dir, 0, twin))
+	imported := expect.Must(Import(twin, back, Options{}))
+	const moved = "pe_moved/0"
+	expect.Equal(t, moved, imported.Members[0].Measures.Get(moved), trained.Members[0].Measures.Get(moved))
+
+	c.Members = twoMembers()
+	c.From = nil
+	source, _ = runTiny(t, c)
+	c.From = &config.FromConfig{Run: source, Take: "all"}
+	dir, _ = runTiny(t, c)
+	twin, back = t.TempDir(), filepath.Join(t.TempDir(), "back")
+	expect.Must(Export(dir, 0, twin))
+	if v := expect.Must(Import(twin, back, Options{})).Members[0].Measures.Get(moved); !math.IsNaN(v) {
+		t.Errorf("of one of two: %v", v)
+	}
 }
 
 // Of a member that diverged, Export says the steps that it made and that it diverged, and Import refuses
