@@ -309,40 +309,9 @@ func (t *maskedTask) completeResult(r *runlog.Result) {
 
 // newMaskedTask generates or reads data, splits them, and measures the baselines.
 func newMaskedTask(c Config) (*maskedTask, error) {
-	t := &maskedTask{config: *c.Masked, batch: c.Batch}
-	t.train = masked.Masking{Level: c.Masked.Level, Exact: c.Masked.Draw == config.ExactMask}
-	// By default, Go would keep as much garbage of the readers as the table is large.
-	before := debug.SetGCPercent(10)
-	s, err := readSource(&t.config, c)
-	debug.SetGCPercent(before)
+	t, baselines, err := fitMasked(c)
 	if err != nil {
 		return nil, err
-	}
-	debug.FreeOSMemory()
-	t.table, t.subjects, t.positionsGiven = s.table, s.subjects, c.Positions != nil
-	if t.split, err = s.split(&t.config, c.DataSeed); err != nil {
-		return nil, err
-	}
-	tokens := positions.Tokens{Count: t.table.Tokens, Names: t.table.Names}
-	var about []string
-	if t.positions, about, err = c.place(tokens, pe.Line(t.table.Tokens)); err != nil {
-		return nil, err
-	}
-	s.notes = append(s.notes, about...)
-	measured := evenlySpaced(t.split.Test, t.config.TestFrames)
-	t.data = s.summary(t.split, len(measured))
-	t.data.Notes = append(t.data.Notes, t.unmeasured(measured)...)
-	t.split.Test = measured
-	if err := t.checkMasks(); err != nil {
-		return nil, err
-	}
-	if n := len(t.split.Train); n < 2 {
-		return nil, fmt.Errorf("data: only %s of %s left for training: give more, or hold out less",
-			wording.Count(n, "frame"), wording.Count(t.table.Frames, "frame"))
-	}
-	baselines, err := masked.Fit(t.table, t.split.Train, masked.DefaultRidge)
-	if err != nil {
-		return nil, fmt.Errorf("data: %w", err)
 	}
 	q, unknown, err := connectivityModularity(baselines, t.table.Modules)
 	if err != nil {
@@ -360,6 +329,46 @@ func newMaskedTask(c Config) (*maskedTask, error) {
 		t.data.Notes = append(t.data.Notes, start)
 	}
 	return t, t.prepareTests(c.DataSeed, baselines)
+}
+
+// fitMasked generates or reads data, splits them, and fits the baselines to the training frames.
+func fitMasked(c Config) (t *maskedTask, baselines *masked.Baselines, err error) {
+	t = &maskedTask{config: *c.Masked, batch: c.Batch}
+	t.train = masked.Masking{Level: c.Masked.Level, Exact: c.Masked.Draw == config.ExactMask}
+	// By default, Go would keep as much garbage of the readers as the table is large.
+	before := debug.SetGCPercent(10)
+	s, err := readSource(&t.config, c)
+	debug.SetGCPercent(before)
+	if err != nil {
+		return nil, nil, err
+	}
+	debug.FreeOSMemory()
+	t.table, t.subjects, t.positionsGiven = s.table, s.subjects, c.Positions != nil
+	if t.split, err = s.split(&t.config, c.DataSeed); err != nil {
+		return nil, nil, err
+	}
+	tokens := positions.Tokens{Count: t.table.Tokens, Names: t.table.Names}
+	var about []string
+	if t.positions, about, err = c.place(tokens, pe.Line(t.table.Tokens)); err != nil {
+		return nil, nil, err
+	}
+	s.notes = append(s.notes, about...)
+	measured := evenlySpaced(t.split.Test, t.config.TestFrames)
+	t.data = s.summary(t.split, len(measured))
+	t.data.Notes = append(t.data.Notes, t.unmeasured(measured)...)
+	t.split.Test = measured
+	if err := t.checkMasks(); err != nil {
+		return nil, nil, err
+	}
+	if n := len(t.split.Train); n < 2 {
+		return nil, nil, fmt.Errorf("data: only %s of %s left for training: give more, or hold out less",
+			wording.Count(n, "frame"), wording.Count(t.table.Frames, "frame"))
+	}
+	baselines, err = masked.Fit(t.table, t.split.Train, masked.DefaultRidge)
+	if err != nil {
+		return nil, nil, fmt.Errorf("data: %w", err)
+	}
+	return t, baselines, nil
 }
 
 // connectivityModularity returns the modularity of the correlations between tokens over training

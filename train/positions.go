@@ -216,6 +216,69 @@ func (p TokenPositions) WriteCSV(w io.Writer) error {
 	return text.WriteWords(w, rows)
 }
 
+// TokenGraph joins tokens of masked prediction by the correlations of training samples.
+type TokenGraph struct {
+	Names []string // nil if the data has none
+	Edges [][2]int // each once, from the lower token
+	Note  string   // how they were found
+}
+
+// FindGraph joins each token of masked prediction with those with which it correlates most over the
+// training samples: the share 1 - c.PEInitSparsity, by default a tenth of all tokens. Samples that training
+// with c would hold out are not used.
+func FindGraph(c Config) (g TokenGraph, err error) {
+	if err := c.Resolve(); err != nil {
+		return g, err
+	}
+	if !c.Facts().HasSeries {
+		return g, fmt.Errorf("a graph can be computed from data of masked prediction, not from task %s", c.Task)
+	}
+	t, baselines, err := fitMasked(c)
+	if err != nil {
+		return g, &DataError{err}
+	}
+	r, err := baselines.Correlation()
+	if err != nil {
+		return g, &DataError{err}
+	}
+	n := t.table.Tokens
+	sparsity, why := c.sparsity(n)
+	rows, err := metrics.Strongest(r, n, sparsity)
+	if err != nil {
+		return g, fmt.Errorf("%w: give a lower --pe-init-sparsity", err)
+	}
+	for i := range n {
+		alone := true
+		for j := range n {
+			joined := i != j && (rows[i][j] > 0 || rows[j][i] > 0)
+			if alone = alone && !joined; joined && i < j {
+				g.Edges = append(g.Edges, [2]int{i, j})
+			}
+		}
+		if alone {
+			return g, &DataError{fmt.Errorf("token %d, from 0, correlates with no other by more than 0", i)}
+		}
+	}
+	g.Names = t.table.Names
+	g.Note = fmt.Sprintf("the largest correlations over %s, sparsity %g%s",
+		wording.Count(baselines.Frames, "training frame"), sparsity, why)
+	return g, nil
+}
+
+// WriteCSV writes one row per edge: the names of its two tokens, or their numbers from 0. --positions reads such
+// files.
+func (g TokenGraph) WriteCSV(w io.Writer) error {
+	rows := [][]string{{"from", "to"}}
+	for _, edge := range g.Edges {
+		row := []string{strconv.Itoa(edge[0]), strconv.Itoa(edge[1])}
+		if g.Names != nil {
+			row = []string{g.Names[edge[0]], g.Names[edge[1]]}
+		}
+		rows = append(rows, row)
+	}
+	return text.WriteWords(w, rows)
+}
+
 // startCoordinates returns the coordinates of tokens, by their Index, at which learned tables
 // start, and a note on them; nil if they start otherwise. It computes them from the tokens'
 // positions, or from the training frames in baselines, which is nil for a task without series.
@@ -320,6 +383,18 @@ const (
 	sparsityOfFew    = 0.5
 )
 
+// sparsity returns the share of each token's correlations to be dropped, and a note if it is not the usual one.
+func (c Config) sparsity(tokens int) (share float64, why string) {
+	share = metrics.DefaultGradients().Sparsity
+	if c.PEInitSparsity != nil {
+		return *c.PEInitSparsity, ""
+	}
+	if tokens < leastForSparsity {
+		return sparsityOfFew, fmt.Sprintf(" (%g leaves a token too few of %d correlations)", share, tokens)
+	}
+	return share, ""
+}
+
 // gradients returns the coordinates [N,k] of tokens along the gradients of the correlations of
 // their training frames.
 func (c Config) gradients(init pe.Init, baselines *masked.Baselines) (
@@ -330,13 +405,9 @@ func (c Config) gradients(init pe.Init, baselines *masked.Baselines) (
 		return nil, 0, "", err
 	}
 	n := int(math.Sqrt(float64(len(r))))
-	o, why := metrics.DefaultGradients(), ""
-	if c.PEInitSparsity != nil {
-		o.Sparsity = *c.PEInitSparsity
-	} else if n < leastForSparsity {
-		why = fmt.Sprintf(" (%g leaves a token too few of %d correlations)", o.Sparsity, n)
-		o.Sparsity = sparsityOfFew
-	}
+	o := metrics.DefaultGradients()
+	var why string
+	o.Sparsity, why = c.sparsity(n)
 	if o.Dims, err = c.dims(init, n, o.Dims); err != nil {
 		return nil, 0, "", err
 	}

@@ -42,6 +42,28 @@ func TestFindPositions(t *testing.T) {
 	expect.Error(t, expect.ErrorOf(FindPositions(c)), "masked prediction")
 }
 
+// Tokens of a line are joined with their neighbours, by names that --positions reads, and what is held out changes
+// nothing.
+func TestFindGraph(t *testing.T) {
+	c := lineOfTokens(t, 1)
+	c.PE, c.PEInit, c.PEInitSparsity = "learn", "gradients", new(0.65) // of nine tokens, itself and two others
+	g := expect.Must(FindGraph(c))
+	var csv strings.Builder
+	if err := g.WriteCSV(&csv); err != nil {
+		t.Fatal(err)
+	}
+	const want = "from,to\nt0,t1\nt0,t2\nt1,t2\nt2,t3\nt3,t4\nt4,t5\nt5,t6\nt6,t7\nt6,t8\nt7,t8\n"
+	expect.Equal(t, "edges", csv.String(), want)
+	expect.Contains(t, g.Note, "sparsity 0.65", "training frames")
+	c = lineOfTokens(t, -7)
+	c.PE, c.PEInit, c.PEInitSparsity = "learn", "gradients", new(0.65)
+	expect.Equal(t, "edges", fmt.Sprint(expect.Must(FindGraph(c)).Edges), fmt.Sprint(g.Edges))
+
+	c.PEInitSparsity = new(0.8)
+	expect.Error(t, expect.ErrorOf(FindGraph(c)), "leaves 1 of the 9 entries", "--pe-init-sparsity")
+	expect.Error(t, expect.ErrorOf(FindGraph(tiny(t, "learn"))), "masked prediction")
+}
+
 // lineOfTokens returns a configuration of nine tokens t0 to t8 of which neighbours correlate by 0.8.
 // The held-out end of the series is multiplied by a number.
 func lineOfTokens(t *testing.T, heldOut float64) Config {

@@ -39,7 +39,7 @@ func TestCompletion(t *testing.T) {
 		{"data sequence show rev|", "reverse-string"},
 		{"sweep table|", "table1"},
 		{"sweep resume --launcher s|", "slurm"},
-		{"data positions --method |", "gradients mds"},
+		{"data positions --method |", "gradients mds graph"},
 		{"analyze map --method |", "pca mds"},
 	} {
 		words := strings.Split(strings.TrimSuffix(c.words, "|"), " ")
