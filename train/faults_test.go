@@ -42,7 +42,7 @@ func TestFaults(t *testing.T) {
 // Silence is noticed once, and not while steps come.
 func TestWatch(t *testing.T) {
 	heard := make(chan *StalledError, 10)
-	w := newWatchdog(100*time.Millisecond, "runs/x", func(e *StalledError) { heard <- e })
+	w := newWatchdog(time.Second, "runs/x", func(e *StalledError) { heard <- e })
 	for step := range 8 {
 		w.notify(step)
 		time.Sleep(30 * time.Millisecond)

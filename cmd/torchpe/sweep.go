@@ -109,6 +109,9 @@ func (f *sweepFlags) run(c *call) (r result, err error) {
 		return r, usagef("--out is missing: name the directory of the sweep")
 	}
 	c.noteAll(notes)
+	if f.noCalibrate && !f.dryRun {
+		c.note("--no-calibrate has no effect without --dry-run")
+	}
 	return f.train(c, dir, spec.Name, configs)
 }
 

@@ -38,7 +38,7 @@ func TestDryRunOfDone(t *testing.T) {
 	// Without --out, the folder is that of the sweep's name. What is planned keeps its ensembles.
 	expect.NoError(t, os.WriteFile(filepath.Join(dir, "mine.yaml"), []byte("grid: {pe: nope}\n"), 0o666))
 	mine := "sweep mine.yaml --seeds 1,2" + smallSet(t, dir)
-	says(t, dir, mine+"--launcher none --pack 2", 0)
+	says(t, dir, mine+"--launcher none --pack 2 --no-calibrate", 0, "2>--no-calibrate has no effect without --dry-run")
 	says(t, dir, mine+"--dry-run --no-calibrate --pack 1", 0, "2 runs (0 new", "2>--pack has no effect")
 	if two := ask("nope,rope,t5"); one.Done != 2 || two.Done != 1 || two.New != 1 ||
 		math.Abs(two.DiskMB-2*one.DiskMB) > 1e-9 || one.DiskMB <= 0 {

@@ -57,7 +57,7 @@ var _ = Register(Scheme{Name: "laplacian", Needs: NeedsGraph, Extrapolates: Alwa
 	option("laplacian-alpha", "1", between(1e-6, 1e6),
 		"factor of the eigenvectors of laplacian (Tab-PET's alpha)"))
 
-// chosenVectors returns the eigenvectors 1..first and the last ones, and zeros if the graph has fewer.
+// chosenVectors returns the eigenvectors 1..first and the last ones, each once, and zeros if the graph has fewer.
 func chosenVectors(g *Graph, first, last int) (chosen [][]float64) {
 	_, vectors := g.Laplacian()
 	n := len(vectors)
@@ -72,7 +72,11 @@ func chosenVectors(g *Graph, first, last int) (chosen [][]float64) {
 		take(1 + i)
 	}
 	for i := range last {
-		take(n - last + i)
+		at := n - last + i
+		if at <= first { // chosen above
+			at = 0
+		}
+		take(at)
 	}
 	return chosen
 }

@@ -9,6 +9,7 @@ import (
 
 	"torchpe/internal/expect"
 	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
 )
 
 // joined returns the undirected graph of the given edges, each of weight 1.
@@ -30,6 +31,22 @@ func TestGraph(t *testing.T) {
 	in, out := g.Degrees()
 	expect.Equal(t, "degrees", [2][]int{in, out}, [2][]int{{1, 2, 2, 1, 0}, {1, 2, 2, 1, 0}})
 	expect.Equal(t, "nodes and weights", fmt.Sprint(g.Nodes(), g.Weight(1, 0), g.Weight(0, 3)), "5 1 0")
+}
+
+// Eigenvectors that laplacian takes both as one of the first and as one of the last are taken once.
+func TestLaplacianOnce(t *testing.T) {
+	path := joined(5, [2]int{0, 1}, [2]int{1, 2}, [2]int{2, 3}, [2]int{3, 4})
+	columns := func(first, last int) petest.Array {
+		k := first + last
+		return tableOf(t, petest.Spec{Scheme: "laplacian", DModel: k, Positions: graphPositions(path),
+			Set:   map[string][]float64{"pe.weight": identity(k), "pe.bias": make([]float64, k)},
+			Given: given("laplacian-first=%d laplacian-last=%d", first, last)})
+	}
+	all, both := columns(4, 0), columns(3, 3)
+	for node := range 5 {
+		want := []float64{all.Row(node)[0], all.Row(node)[1], all.Row(node)[2], 0, 0, all.Row(node)[3]}
+		expect.Equal(t, fmt.Sprint("node ", node), fmt.Sprint(both.Row(node)), fmt.Sprint(want))
+	}
 }
 
 func TestBadGraph(t *testing.T) {

@@ -16,73 +16,83 @@ import (
 	"torchpe/report/ranking"
 )
 
-// networkSeeds is the number of seeds that each encoding needs to be ranked on the simulated network.
-const networkSeeds = 3
+// board ranks the encodings of a task of masked prediction.
+type board struct {
+	task   string   // in baselines.csv
+	level  string   // percentage of tokens masked at which encodings are ranked
+	fewer  []string // lower ones
+	models models
+	ranked []ranking.Standing
+}
 
-// networks returns the rows of network.csv by encoding. It fails where rows of one encoding have a seed twice.
-func networks(t *testing.T) models {
+// readBoard reads CSV files and ranks the encodings that have at least so many seeds by their share. It fails if rows
+// of one encoding have a seed twice.
+func readBoard(t *testing.T, b board, steps string, seedsNeeded int, files ...string) board {
 	t.Helper()
-	m := models{}
-	for _, r := range records("../leaderboard/network.csv") {
-		name := r["pe"]
-		if r["sigma"] != "" {
-			name += "-" + r["sigma"]
+	b.models = models{}
+	for _, file := range files {
+		for _, r := range records(file) {
+			name := nameOfVariant(r)
+			switch {
+			case r["steps"] != steps:
+				continue
+			case b.models[name] == nil:
+				b.models[name] = seeds{}
+			case b.models[name][r["seed"]] != nil:
+				t.Fatalf("%s: %s has seed %s twice", b.task, name, r["seed"])
+			}
+			b.models[name][r["seed"]] = r
 		}
-		if m[name] == nil {
-			m[name] = seeds{}
-		}
-		if m[name][r["seed"]] != nil {
-			t.Fatalf("network.csv: %s has seed %s twice", name, r["seed"])
-		}
-		m[name][r["seed"]] = r
 	}
-	return m
+	var entries []ranking.Entry
+	for _, name := range slices.Sorted(maps.Keys(b.models)) {
+		of := b.models[name]
+		e := ranking.Entry{Label: name, Scheme: of.any()["pe"]}
+		if len(of) < seedsNeeded || e.Scheme == twin || e.Scheme == ropeOnLine {
+			continue
+		}
+		for _, err := range of.column("test_mse_" + b.level) {
+			e.Seeds = append(e.Seeds, b.share(b.level, err))
+		}
+		entries = append(entries, e)
+	}
+	b.ranked = ranking.Rank(entries, false)
+	return b
 }
 
 // any returns a row of one seed.
 func (s seeds) any() row { return s[s.ordered()[0]] }
 
-// share says how far an error at a percentage of nodes masked is on the way from that of the mean of the visible
-// nodes, 0, to that of the conditional Gaussian, which knows the network, 1.
-func share(masked string, err float64) float64 {
+// share says how far an error at a percentage of tokens masked is on the way from that of the mean of the visible
+// tokens, 0, to that of the conditional Gaussian, 1.
+func (b board) share(masked string, err float64) float64 {
 	of := map[string]float64{}
 	for _, r := range records("baselines.csv") {
-		if r["task"] == "nmar" {
+		if r["task"] == b.task {
 			of[r["baseline"]] = r.number("test_mse_" + masked)
 		}
 	}
 	return (of["mean"] - err) / (of["mean"] - of["gaussian"])
 }
 
-// rankNetworks ranks the encodings that have all seeds by their share at half of the nodes masked.
-func rankNetworks(m models) []ranking.Standing {
-	var entries []ranking.Entry
-	for name, of := range m {
-		e := ranking.Entry{Label: name, Scheme: of.any()["pe"]}
-		if len(of) < networkSeeds || e.Scheme == twin || e.Scheme == ropeOnLine {
-			continue
-		}
-		for _, err := range of.column("test_mse_50") {
-			e.Seeds = append(e.Seeds, share("50", err))
-		}
-		entries = append(entries, e)
-	}
-	slices.SortFunc(entries, func(a, b ranking.Entry) int { return strings.Compare(a.Label, b.Label) })
-	return ranking.Rank(entries, false)
-}
-
-// networkTable lists the ranked encodings.
-func networkTable(ranked []ranking.Standing, m models) string {
+// table lists the ranked encodings.
+func (b board) table() string {
 	var rows []string
-	for i, s := range ranked {
-		of := m[s.Label]
-		rows = append(rows, fmt.Sprintf("| %g | %d to %d | %s | %s | %s | %s | %s | %s | %s |", s.Rank, s.LowRank,
-			s.HighRank, s.Label, shiftOf(s.Scheme), number.Bare(of.mean("train_mse"), 4),
-			number.Bare(of.mean("test_mse_50"), 4), spread(s.Seeds), point(share("15", of.mean("test_mse_15"))),
-			differs(i, s)))
+	for i, s := range b.ranked {
+		of := b.models[s.Label]
+		cells := []string{fmt.Sprint(s.Rank), fmt.Sprintf("%d to %d", s.LowRank, s.HighRank), s.Label, shiftOf(s.Scheme),
+			fmt.Sprint(len(of)), number.Bare(of.mean("train_mse"), 4), number.Bare(of.mean("test_mse_"+b.level), 4),
+			spread(s.Seeds)}
+		for _, level := range b.fewer {
+			cells = append(cells, point(b.share(level, of.mean("test_mse_"+level))))
+		}
+		rows = append(rows, "| "+strings.Join(append(cells, differs(i, s)), " | ")+" |")
 	}
-	return markdown("| rank | 95 % | encoding | shift | training | test, 50 % | share, 50 % | share, 15 % | "+
-		"worse than the first |", rows)
+	heads := fmt.Sprintf("| rank | 95 %% | encoding | shift | n | training | test, %[1]s %% | share, %[1]s %% |", b.level)
+	for _, level := range b.fewer {
+		heads += " share, " + level + " % |"
+	}
+	return markdown(heads+" worse than the first |", rows)
 }
 
 // shiftOf says whether an encoding changes if all positions are shifted.
@@ -95,7 +105,8 @@ func shiftOf(scheme string) string {
 
 // networkWords says which encodings have learned the network, what they have in common, and how this goes with the
 // puzzles.
-func networkWords(m models, ranked, puzzles []ranking.Standing) string {
+func networkWords(b board, puzzles []ranking.Standing) string {
+	m, ranked := b.models, b.ranked
 	worse, below, causal := 0, 0, 0
 	for _, s := range ranked {
 		if s.Differs {
@@ -118,7 +129,7 @@ func networkWords(m models, ranked, puzzles []ranking.Standing) string {
 	var later []string
 	after := masked("nmar.csv", "test_mse_50", "50000")
 	for _, name := range slices.Sorted(maps.Keys(after)) {
-		later = append(later, fmt.Sprintf("`%s` %s (%d)", name, point(share("50", stats.Mean(after[name]))),
+		later = append(later, fmt.Sprintf("`%s` %s (%d)", name, point(b.share("50", stats.Mean(after[name]))),
 			len(after[name])))
 	}
 	learned := countLearned(ranked)
@@ -128,7 +139,7 @@ func networkWords(m models, ranked, puzzles []ranking.Standing) string {
 			sure = append(sure, s.Label)
 		}
 	}
-	at15 := func(s ranking.Standing) float64 { return share("15", m[s.Label].mean("test_mse_15")) }
+	at15 := func(s ranking.Standing) float64 { return b.share("15", m[s.Label].mean("test_mse_15")) }
 	most := slices.MaxFunc(ranked, func(a, b ranking.Standing) int { return cmp.Compare(at15(a), at15(b)) })
 	both := onBoth(ranked, puzzles)
 	var shares, accuracies []float64

@@ -14,7 +14,6 @@ import (
 	"torchpe/models/pe"
 	"torchpe/report/item"
 	"torchpe/report/ranking"
-	"torchpe/train/sweep"
 )
 
 // rankTable lists the ranked encodings.
@@ -141,85 +140,4 @@ func unfittedTable(unfitted, begun []entry, costs map[string]row) string {
 	}
 	slices.Sort(names)
 	return table + "\n" + wrapped("Fitted so far, with fewer seeds than are ranked: "+strings.Join(names, "; ")+".\n")
-}
-
-// taskTable lists the encodings that other tasks were trained with: errors on fMRI, with those that need no model,
-// and accuracy on longer inputs.
-func taskTable(fitted map[string]entry, unfitted []entry) string {
-	puzzles := map[string]string{}
-	for name, e := range fitted {
-		puzzles[name] = point(e.rows.mean("validation"))
-	}
-	for _, e := range unfitted {
-		puzzles[e.name] = "not fitted"
-	}
-	cells := map[string][]string{}
-	const tasks = 5
-	set := func(name string, task int, cell string) {
-		if cells[name] == nil {
-			cells[name] = slices.Repeat([]string{"–"}, tasks)
-		}
-		cells[name][task] = cell
-	}
-	var floors []string
-	for _, r := range records("baselines.csv") {
-		floor := map[string]string{"gaussian": "conditional Gaussian", "mean": "mean of the visible"}[r["baseline"]]
-		if r["task"] == "fmri" && floor != "" {
-			floors = append(floors, floor)
-			set(floor, 0, point(r.number("test_mse_90")))
-		}
-	}
-	for name, errs := range masked("fmri.csv", "test_mse_90", "12000") {
-		text := spread(errs)
-		if len(errs) < 3 {
-			text = fmt.Sprintf("%s (%d seeds)", point(stats.Mean(errs)), len(errs))
-		}
-		set(name, 0, text)
-	}
-	for _, r := range records("../lengths-cpu/models.csv") {
-		task := 1 + slices.Index(strings.Fields("even-pairs missing-duplicate reverse-string bucket-sort"), r["task"])
-		if task < 1 {
-			continue // parity check: fitted by none
-		}
-		name := strings.Replace(r["encoding"], "random, random-base", "drawn", 1)
-		if r["fitted"] == r["n"] {
-			set(name, task, meanSD(r.number("longer"), r.number("longer_sd")))
-		} else {
-			set(name, task, fmt.Sprintf("%s of %s fitted", r["fitted"], r["n"]))
-		}
-	}
-	var rows []string
-	isFloor := func(name string) bool { return slices.Contains(floors, name) }
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(cells)), isFloor)
-	for _, name := range slices.Concat(names, floors) {
-		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", name, cmp.Or(puzzles[name], "–"),
-			strings.Join(cells[name], " | ")))
-	}
-	return markdown("| encoding | puzzles | fMRI, 90 % | even pairs | missing duplicate | "+
-		"reverse string | bucket sort |", rows)
-}
-
-// notRun says which encodings of the presets of fMRI and formal languages were not trained.
-func notRun() string {
-	languages := map[string]bool{}
-	for _, r := range records("../lengths-cpu/models.csv") {
-		languages[r["encoding"]] = true
-	}
-	all, has := map[string]bool{}, 0
-	for _, p := range expect.Must(expect.Must(sweep.FindPreset("leader-length")).Spec.Points()) {
-		for _, s := range p.Settings {
-			if s.Flag == "pe" {
-				all[s.Value] = true
-			}
-		}
-	}
-	for name := range all {
-		if languages[name] || languages[name+"-0.2"] {
-			has++
-		}
-	}
-	return wrapped(fmt.Sprintf("**Not run**: on fMRI, t5, graphormer, laplacian and rrwp, and `learn` that starts "+
-		"with gradients of connectivity or with its distances (`--pe-init gradients`, `mds`); of the formal "+
-		"languages, modular arithmetic, and %d of the %d encodings of `leader-length`. No encoding fits parity "+
-		"check.\n", len(all)-has, len(all)))
 }

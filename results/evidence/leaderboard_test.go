@@ -150,12 +150,16 @@ func TestLeaderboard(t *testing.T) {
 	for _, e := range slices.Concat(fitted, unfitted) {
 		trained = append(trained, e.any())
 	}
-	n := networks(t)
-	ranks := rankNetworks(n)
+	network := readBoard(t, board{task: "nmar", level: "50", fewer: []string{"15"}}, "4000", 3,
+		"../leaderboard/network.csv")
+	ranks := network.ranked
 	for _, s := range ranks {
-		onNetwork = append(onNetwork, n[s.Label].any())
+		onNetwork = append(onNetwork, network.models[s.Label].any())
 	}
-	onNetwork = append(onNetwork, n[ropeOnLine].any()) // not ranked
+	onNetwork = append(onNetwork, network.models[ropeOnLine].any()) // not ranked
+	fmri := readBoard(t, board{task: "fmri", level: "90", fewer: []string{"50", "15"}}, "12000", 2,
+		"fmri.csv", "../leaderboard/fmri.csv")
+	spoken := readLanguages()
 	writePage(t, "../leaderboard/README.md", []part{
 		{"result", leaderWords(ranked, slices.Concat(fitted, unfitted))},
 		{"advice", advice(m, ranked, ranks)},
@@ -168,10 +172,12 @@ func TestLeaderboard(t *testing.T) {
 		{"devices", deviceWords(slices.Concat(fitted, unfitted))},
 		{"missing", missing("leader-lst", trained)},
 		{"families", familyWords(ranked)},
-		{"network", networkWords(n, ranks, ranked)},
-		{"network, ranks", networkTable(ranks, n)},
+		{"network", networkWords(network, ranked)},
+		{"network, ranks", network.table()},
 		{"network, missing", missing("leader-nmar", onNetwork)},
-		{"tasks", taskTable(by, unfitted)}, {"tasks, not run", notRun()},
+		{"fmri", fmriWords(fmri)}, {"fmri, ranks", fmri.table()},
+		{"languages", languageWords(spoken)},
+		{"tasks", taskTable(by, unfitted, network, fmri, spoken)}, {"tasks, not run", notRun(spoken)},
 	})
 
 	readme := string(expect.Must(os.ReadFile("../../README.md")))
