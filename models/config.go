@@ -17,6 +17,7 @@ const layerNormEps = 1e-5
 type Config struct {
 	arch.Transformer
 	Positions pe.Positions
+	Trained   int // number of tokens in training, if Positions has more places; else 0
 	// number of symbols, including the blank as symbol 0; unused with TokenInput Scalar
 	Symbols   int
 	Classes   int     // outputs of the read-out; 1 with TokenInput Scalar
@@ -43,7 +44,7 @@ type Config struct {
 func (c Config) encoding() pe.Config {
 	return pe.Config{
 		Members: len(c.Seeds), Layers: c.Layers, Heads: c.Heads, DModel: c.DModel,
-		Positions: c.Positions, Sigma: c.Sigma, Init: c.PEInit, Options: c.PEOptions,
+		Positions: c.Positions, Trained: c.Trained, Sigma: c.Sigma, Init: c.PEInit, Options: c.PEOptions,
 		Dropout: c.PEDropout, Local: c.LocalLayers(),
 	}
 }

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 
 	"torchpe/models/pe"
@@ -27,7 +28,7 @@ func (m *Model) At(p pe.Positions) (*Model, error) {
 	at.Params = torchpe.NewParamSet(len(c.Seeds), c.DType, c.Device)
 	if scheme.CanExtrapolate(c.PEOptions) {
 		built := c.encoding()
-		built.Trained = trained
+		built.Trained = cmp.Or(built.Trained, trained)
 		if err := at.encode(scheme, built); err != nil {
 			return nil, err
 		}

@@ -106,6 +106,10 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 			bad.Add("--sigma: %s is initialised with sigma, but member %d has none", c.PE, i)
 		}
 	}
+	if s := c.Sequence; s != nil && (s.Text != nil || s.Form == config.Decoder) && scheme.LooksAhead(options) {
+		bad.Add("--pe %s: what a token gets depends on later ones, also under the mask of a decoder, so the model would read "+
+			"what it is to predict: give another encoding (cope with --cope-direction causal)", c.PE)
+	}
 	c.checkTaken(scheme, bad)
 	for _, tokens := range c.EvalTokens {
 		if err := scheme.CheckTokens(c.Side()*c.Side(), tokens, options); err != nil {
@@ -223,6 +227,19 @@ func (c Config) notes(t task) []string {
 				"reached %.2g of its value", flag, warmup, wording.Count(total, "step"),
 				float64(total)/float64(warmup)))
 		}
+	}
+	whole := c.WholeSteps(t.stepsPerEpoch())
+	if c.LimitSteps > whole {
+		notes = append(notes, fmt.Sprintf("--limit-steps %d has no effect: training ends after %s", c.LimitSteps,
+			wording.Count(whole, "step")))
+	}
+	every := c.LogEvery
+	if c.Epochs > 0 {
+		every *= t.stepsPerEpoch()
+	}
+	if c.Until != "" && every >= total {
+		notes = append(notes, fmt.Sprintf("--until %s ends no training early: --log-every %d leaves only the last record, "+
+			"and only a record can end a run", c.Until, c.LogEvery))
 	}
 	note("warmup-steps", c.WarmupSteps)
 	if c.PEWarmupSteps != nil {

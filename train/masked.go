@@ -427,7 +427,16 @@ func (t *maskedTask) prepareTests(seed uint64, baselines *masked.Baselines) (err
 		binary.Write(h, binary.LittleEndian, toInt64(part))
 	}
 	if t.positionsGiven {
-		binary.Write(h, binary.LittleEndian, toInt64(t.positions.Index))
+		at := t.positions
+		binary.Write(h, binary.LittleEndian, toInt64(at.Index))
+		for _, point := range at.Points {
+			binary.Write(h, binary.LittleEndian, point)
+		}
+		for i := 0; at.Graph != nil && i < at.Graph.Nodes(); i++ {
+			for j := range at.Graph.Nodes() {
+				binary.Write(h, binary.LittleEndian, at.Graph.Weight(i, j))
+			}
+		}
 	}
 	t.digest = hex.EncodeToString(h.Sum(nil))
 	return nil

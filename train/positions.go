@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -163,6 +164,7 @@ type TokenPositions struct {
 	Names       []string    // nil if the data has none
 	Coordinates [][]float64 // [tokens][dims]
 	Note        string      // how they were found
+	About       []string    // notes on the data
 }
 
 // FindPositions computes the positions of tokens of masked prediction from training samples alone:
@@ -188,7 +190,9 @@ func FindPositions(c Config) (p TokenPositions, err error) {
 	for token, row := range t.positions.Index {
 		p.Coordinates[token] = t.start[row]
 	}
-	_, p.Note, _ = strings.Cut(t.data.Notes[len(t.data.Notes)-1], ": ") // "start of learn: ..."
+	p.About = dataNotes(t.data)
+	_, p.Note, _ = strings.Cut(p.About[len(p.About)-1], ": ") // "start of learn: ..."
+	p.About = p.About[:len(p.About)-1]
 	return p, nil
 }
 
@@ -221,10 +225,11 @@ type TokenGraph struct {
 	Names []string // nil if the data has none
 	Edges [][2]int // each once, from the lower token
 	Note  string   // how they were found
+	About []string // notes on the data
 }
 
 // FindGraph joins each token of masked prediction with those with which it correlates most over the
-// training samples: the share 1 - c.PEInitSparsity, by default a tenth of all tokens. Samples that training
+// training samples: the share 1 - c.PEInitSparsity of all tokens, by default a tenth. Samples that training
 // with c would hold out are not used.
 func FindGraph(c Config) (g TokenGraph, err error) {
 	if err := c.Resolve(); err != nil {
@@ -243,25 +248,24 @@ func FindGraph(c Config) (g TokenGraph, err error) {
 	}
 	n := t.table.Tokens
 	sparsity, why := c.sparsity(n)
-	rows, err := metrics.Strongest(r, n, sparsity)
-	if err != nil {
-		return g, fmt.Errorf("%w: give a lower --pe-init-sparsity", err)
+	k := int(math.Round((1 - sparsity) * float64(n)))
+	if k < 1 || k > n-1 {
+		return g, fmt.Errorf("--pe-init-sparsity %g joins each of %d tokens with %d others: give a share from %.2g to %.2g",
+			sparsity, n, k, 1/float64(n), 1-1/float64(n))
 	}
-	for i := range n {
-		alone := true
-		for j := range n {
-			joined := i != j && (rows[i][j] > 0 || rows[j][i] > 0)
-			if alone = alone && !joined; joined && i < j {
+	for i, row := range metrics.Strongest(r, n, k) {
+		if !slices.Contains(row, true) {
+			return g, &DataError{fmt.Errorf("token %d, from 0, correlates with no other by more than 0", i)}
+		}
+		for j, joined := range row {
+			if joined && i < j {
 				g.Edges = append(g.Edges, [2]int{i, j})
 			}
 		}
-		if alone {
-			return g, &DataError{fmt.Errorf("token %d, from 0, correlates with no other by more than 0", i)}
-		}
 	}
-	g.Names = t.table.Names
-	g.Note = fmt.Sprintf("the largest correlations over %s, sparsity %g%s",
-		wording.Count(baselines.Frames, "training frame"), sparsity, why)
+	g.Names, g.About = t.table.Names, dataNotes(t.data)
+	g.Note = fmt.Sprintf("each token's %d largest correlations over %s%s", k,
+		wording.Count(baselines.Frames, "training frame"), why)
 	return g, nil
 }
 

@@ -190,6 +190,9 @@ func (t *sequenceTask) configureModel(c *models.Config) {
 	c.Positions, c.TokenInput, c.EmbeddingInit, c.ReadOut = t.line, arch.Embedding, arch.LikeLinear,
 		arch.ReadTokens
 	c.Symbols, c.Classes, c.Causal = t.source.alphabet()
+	if trained := t.source.tokens(t.config.TrainLength); trained != t.line.Tokens() { // with --places
+		c.Trained = trained
+	}
 }
 
 func (t *sequenceTask) otherSizes() []size { return t.sizes }

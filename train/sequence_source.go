@@ -3,7 +3,6 @@ package train
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 
 	"torchpe/data/sequence"
 	"torchpe/models/pe"
@@ -52,6 +51,10 @@ func newTextSource(c Config) (exampleSource, error) {
 		return nil, err
 	}
 	about := text.About(c.Sequence.TrainLength+1, longest[len(longest)-1]+1)
+	if last := longest[len(longest)-1]; last != c.Sequence.TestLength && c.Sequence.TestLength > c.Sequence.TrainLength {
+		about = append(about, fmt.Sprintf("the longest windows that are measured have %d characters: --test-length %d is "+
+			"no doubling of --train-length %d", last, c.Sequence.TestLength, c.Sequence.TrainLength))
+	}
 	return &textSource{text, c.Sequence.TrainLength, about}, nil
 }
 
@@ -60,12 +63,7 @@ func newLanguageSource(c Config) (exampleSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	scheme, err := pe.Find(c.PE)
-	if err != nil {
-		return nil, err
-	}
-	digits := slices.Contains(scheme.PartNames(), "abacus")
-	return &languageSource{task, c.Sequence.TrainLength, c.Sequence.Form == config.Decoder, digits}, nil
+	return &languageSource{task, c.Sequence.TrainLength, c.Sequence.Form == config.Decoder}, nil
 }
 
 // languageSource gives the tokens of an input, followed by one token for each symbol of the output.
@@ -75,7 +73,6 @@ type languageSource struct {
 	task    sequence.Task
 	longest int // in training
 	decoder bool
-	digits  bool // the encoding uses places of digits
 }
 
 func (l *languageSource) name() string {
@@ -106,7 +103,7 @@ func (l *languageSource) outputs(length int) int { return l.task.OutputLen(lengt
 func (l *languageSource) positions(length int) pe.Positions {
 	line := pe.Line(l.tokens(length))
 	places, ok := l.task.DigitPlaces(length)
-	if !ok || !l.digits {
+	if !ok {
 		return line
 	}
 	if l.decoder { // the token from which a digit is read holds the digit before it
@@ -114,9 +111,7 @@ func (l *languageSource) positions(length int) pe.Positions {
 		copy(places[n+1:], places[n:])
 		places[n] = 0
 	}
-	for _, place := range places {
-		line.Points = append(line.Points, []float64{float64(place)})
-	}
+	line.Runs = places
 	return line
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"torchpe/internal/expect"
+	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
 )
@@ -178,7 +179,24 @@ func decoder(t testing.TB, name, scheme string) Config {
 // In a decoder the logits of a token are a function of those before it: another character changes
 // only what follows.
 func TestCausalModelsDoNotLookAhead(t *testing.T) {
-	for _, c := range []Config{tinyText(t, "rope"), tinyText(t, "learn"), decoder(t, "reverse-string", "t5")} {
+	all := []Config{decoder(t, "reverse-string", "t5")}
+	for _, scheme := range pe.Schemes() {
+		c := tinyText(t, scheme.Name)
+		if !scheme.Learned {
+			c.Members[0].Sigma, c.Members[1].Sigma = nil, nil
+		}
+		switch options := expect.Must(scheme.Resolve(c.Fidelity, nil)); {
+		case scheme.LooksAhead(options):
+			expect.Error(t, c.Resolve(), "depends on later ones")
+		case scheme.Needs <= pe.NeedsOrder || scheme.Needs == pe.NeedsGraph ||
+			scheme.Needs == pe.NeedsPoints && scheme.Name != "rope-3d":
+			all = append(all, c)
+		}
+	}
+	ahead := tinyText(t, "rope*1,cope(direction=bidirectional)")
+	ahead.Layers = 2
+	expect.Error(t, ahead.Resolve(), "depends on later ones")
+	for _, c := range all {
 		c.DType = "float64"
 		e, end := build(t, c)
 		task := e.task.(*sequenceTask)
@@ -205,6 +223,55 @@ func TestCausalModelsDoNotLookAhead(t *testing.T) {
 		}
 		end()
 	}
+}
+
+// More --places change nothing of an encoding without a table of places: not what depends on the number of tokens
+// in training, and not what it gives longer inputs.
+func TestPlacesOfComputedTables(t *testing.T) {
+	for _, scheme := range []string{"tape", "rope-yarn", "logn"} {
+		var all [2][]float64
+		for i, places := range []int{0, 30} {
+			c := tinySequence(t, "reverse-string", scheme)
+			c.DType, c.Sequence.Places = "float64", places
+			c.Members[0].Sigma, c.Members[1].Sigma = nil, nil
+			if scheme == "logn" {
+				c.PEOptions = map[string]string{"logn": "qwen"}
+			}
+			e := started(t, c)
+			task := e.task.(*sequenceTask)
+			for _, length := range []int{c.Sequence.TrainLength, 9} {
+				set := task.tests[length].part(0, 1)
+				expect.NoError(t, torchpe.Catch(func() {
+					s := e.resident.ChildNoGrad()
+					defer s.Close()
+					s.Seed(e.seeds, 0)
+					y := task.model(e, set.tokens).Forward(s, task.testInput(e, s, set), nil)
+					all[i] = append(all[i], y.Float64s()...)
+				}))
+			}
+		}
+		if !near(all[0], all[1]) {
+			t.Errorf("%s: other outputs with --places", scheme)
+		}
+	}
+}
+
+// Places of digits are not coordinates: only abacus uses them.
+func TestDigitsAreNoCoordinates(t *testing.T) {
+	source := expect.Must(newLanguageSource(tinySequence(t, "addition", "abacus")))
+	at := source.positions(3)
+	if len(at.Runs) != at.Tokens() || at.Points != nil {
+		t.Errorf("%+v", at)
+	}
+	same := at.Permuted([]int{1, 0})
+	expect.Equal(t, "runs of tokens in another order", same.Runs, []int{at.Runs[1], at.Runs[0]})
+}
+
+// The windows of texts are doublings: of another length a note says which is the longest.
+func TestNoDoubling(t *testing.T) {
+	c := tinyText(t, "rope")
+	expect.NoError(t, c.Resolve())
+	expect.Contains(t, strings.Join(expect.Must(newTextSource(c)).notes(), " "), "24 characters: --test-length 30 is no doubling")
 }
 
 // A model whose logits are constants has the perplexity of guessing by them, at all lengths and

@@ -294,15 +294,6 @@ func TestSettingsAreUsedAsGiven(t *testing.T) {
 	}
 }
 
-// Dropout reaches the model as set.
-func TestDropoutIsHandedOn(t *testing.T) {
-	c := settingsTask(t, "lst")
-	c.Dropout, c.PEDropout = 0.3, 0.4
-	e := started(t, c)
-	m := e.model.Config
-	expect.Equal(t, "dropout, and that of the PE", [2]float64{m.Dropout, m.PEDropout}, [2]float64{0.3, 0.4})
-}
-
 // At the start no two parameters of a model that are drawn are alike: each has its own stream.
 func TestParametersStartDifferent(t *testing.T) {
 	for _, scheme := range []string{"learn", "relative", "t5"} {

@@ -46,7 +46,7 @@ func TestFindPositions(t *testing.T) {
 // nothing.
 func TestFindGraph(t *testing.T) {
 	c := lineOfTokens(t, 1)
-	c.PE, c.PEInit, c.PEInitSparsity = "learn", "gradients", new(0.65) // of nine tokens, itself and two others
+	c.PE, c.PEInit, c.PEInitSparsity = "learn", "gradients", new(0.8) // of nine tokens, two others
 	g := expect.Must(FindGraph(c))
 	var csv strings.Builder
 	if err := g.WriteCSV(&csv); err != nil {
@@ -54,13 +54,13 @@ func TestFindGraph(t *testing.T) {
 	}
 	const want = "from,to\nt0,t1\nt0,t2\nt1,t2\nt2,t3\nt3,t4\nt4,t5\nt5,t6\nt6,t7\nt6,t8\nt7,t8\n"
 	expect.Equal(t, "edges", csv.String(), want)
-	expect.Contains(t, g.Note, "sparsity 0.65", "training frames")
+	expect.Contains(t, g.Note, "2 largest correlations", "training frames")
 	c = lineOfTokens(t, -7)
-	c.PE, c.PEInit, c.PEInitSparsity = "learn", "gradients", new(0.65)
+	c.PE, c.PEInit, c.PEInitSparsity = "learn", "gradients", new(0.8)
 	expect.Equal(t, "edges", fmt.Sprint(expect.Must(FindGraph(c)).Edges), fmt.Sprint(g.Edges))
 
-	c.PEInitSparsity = new(0.8)
-	expect.Error(t, expect.ErrorOf(FindGraph(c)), "leaves 1 of the 9 entries", "--pe-init-sparsity")
+	c.PEInitSparsity = new(0.95)
+	expect.Error(t, expect.ErrorOf(FindGraph(c)), "with 0 others", "--pe-init-sparsity")
 	expect.Error(t, expect.ErrorOf(FindGraph(tiny(t, "learn"))), "masked prediction")
 }
 

@@ -266,6 +266,10 @@ func projectionsAsFiles(t *testing.T, dir string) {
 		tensors = append(tensors, expect.Must(safetensors.New(name, []int{d, d}, values[from:from+d*d])))
 	}
 	expect.NoError(t, safetensors.Write(filepath.Join(dir, "projections.safetensors"), tensors, nil))
+	joint := expect.Must(safetensors.New("joint", []int{3 * d, d}, values[:3*d*d]))
+	expect.NoError(t, safetensors.Write(filepath.Join(dir, "joint.safetensors"), []safetensors.Tensor{joint}, nil))
+	says(t, dir, "analyze toeplitz --table run/probes.safetensors:pe/1 --heads 2 --query joint.safetensors --key "+
+		"joint.safetensors", exitUsage, "queries, keys and values in one")
 	block := func(args ...string) any {
 		return model(t, analyzeIn(t, dir, append([]string{"toeplitz", "--shuffles", "0"},
 			args...)...))["blocks"].([]any)[0].(map[string]any)["attention"]

@@ -422,7 +422,7 @@ func (f *configFlags) memberSeeds(given map[string]bool, own []uint64, values in
 // decimalComma returns a note if two values of a member's setting look like one number with a decimal comma,
 // such as 0,2; else "".
 func (f *configFlags) decimalComma(c train.Config, given map[string]bool) string {
-	if given["seeds"] || given["members"] {
+	if m := c.Members; m[0].Seed != m[len(m)-1].Seed {
 		return ""
 	}
 	for _, s := range config.MemberSettings() {

@@ -50,7 +50,8 @@ func TestJSONOfWhatIsWritten(t *testing.T) {
 			`{"out":"rest","runs":2,"frames":40,"tokens":360}`},
 		{"data hcp convert rest --out npy", `{"out":"npy","runs":2,"frames":40,"tokens":360,"notes":[`},
 		{"data positions --task masked --data npy --dims 3 --out p.csv", `"out":"p.csv","tokens":360,"dimensions":3,`},
-		{"data positions --task masked --data npy --method graph --out g.csv", `{"out":"g.csv","edges":`},
+		{"data positions --task masked --data npy --method graph --out g.csv",
+			`,"notes":["data: 40 frames of 360 tokens, 2 runs`},
 		{"pe values nope --what logits --tokens 1 --dim 2 --q q.csv --k q.csv",
 			`"values":[[[1.414213562373095]]]`},
 	} {

@@ -84,7 +84,7 @@ func (f *positionsFlags) run(c *call) (r result, err error) {
 		if err != nil {
 			return r, err
 		}
-		notes = append(notes, g.Note)
+		notes = append(append(notes, g.About...), g.Note)
 		r.print = printf("%s: %s\n", f.to.path, wording.Count(len(g.Edges), "edge"))
 		r.notes, r.files, r.value = notes, f.to.holding(g.WriteCSV), struct {
 			Out   string   `json:"out"`
@@ -97,7 +97,7 @@ func (f *positionsFlags) run(c *call) (r result, err error) {
 	if err != nil { // in terms of this command's flags
 		return r, errors.New(strings.Replace(err.Error(), "--pe-init "+init, "--method "+f.method, 1))
 	}
-	notes = append(notes, p.Note)
+	notes = append(append(notes, p.About...), p.Note)
 	r.print = printf("%s: %s of %s\n", f.to.path, wording.Count(f.dims, "coordinate"),
 		wording.Count(len(p.Coordinates), "token"))
 	r.notes, r.files, r.value = notes, f.to.holding(p.WriteCSV), struct {

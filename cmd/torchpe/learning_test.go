@@ -75,6 +75,7 @@ func TestSeedFlags(t *testing.T) {
 		{"--seeds 1:3,9 --members 4", "[1 2 3 9]", "[0.2 0.2 0.2 0.2]", ""},
 		{"--seeds 4 --sigma 0.1:0.3:0.1", "[4 4 4]", "[0.1 0.2 0.3]", ""},
 		{"--sigma 0,2", "[1 1]", "[0 2]", "--sigma trains two models, with 0 and 2; is this a decimal comma?"},
+		{"--sigma 0,2 --seeds 5", "[5 5]", "[0 2]", "is this a decimal comma?"},
 		{"--sigma 0,2 --members 2", "[1 2]", "[0 2]", ""},
 	} {
 		seeds, sigmas, errs := membersAsked(t, t.TempDir(), "--preset quick "+c.flags)

@@ -112,6 +112,9 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 	}
 	expected := f.Tokens
 	check.Setting, check.Positions, err = f.fit(c, scheme, &check.Given)
+	if err == nil && f.params != "" {
+		err = ofSameRun(f.params, scheme, check.Setting)
+	}
 	if err == nil {
 		r, err = f.outcome(check, "", "the scheme with these flags")
 	}
@@ -240,8 +243,18 @@ func (f *checkFlags) compareLayer(model *catalogue.Checkpoint) (r result, err er
 		return r, fmt.Errorf("--against: %w", err)
 	}
 	check.Member, check.Tolerance = f.member, f.tolerance
-	if check.Setting, err = check.Given.Fit(check.Setting, nil); err != nil {
+	own := check.Setting
+	if check.Setting, err = check.Given.Fit(own, nil); err != nil {
 		return r, fmt.Errorf("%s: %w", f.against, err)
+	}
+	now := check.Setting
+	if hasBias := check.Scheme.Name == "alibi" || check.Scheme.Name == "t5"; hasBias && now.Heads != own.Heads {
+		return r, fmt.Errorf("%s: the arrays have %s, and layer %d has %d", f.against, wording.Count(now.Heads, "head"),
+			f.layer, own.Heads)
+	}
+	if here, there := now.DModel/now.Heads, own.DModel/own.Heads; here != there {
+		return r, fmt.Errorf("%s: the arrays are of heads of %d dimensions, and layer %d has %d", f.against, here, f.layer,
+			there)
 	}
 	if check.Positions, err = catalogue.Place("line", check.Setting.Tokens); err != nil {
 		return r, err

@@ -39,10 +39,12 @@ func TestPECheckModel(t *testing.T) {
 
 // What has no meaning beside a configuration, and layers without such numbers, are errors of usage.
 func TestPECheckModelRefuses(t *testing.T) {
-	dir := put(t, map[string]string{"config.json": olmo, "wrong.json": "{", "gpt2.json": `{"model_type": "gpt2",
+	dir := put(t, map[string]string{"config.json": olmo, "wrong.json": "{", "bloom.json": `{"model_type": "bloom",
+		"n_layer": 2, "hidden_size": 64, "n_head": 4}`, "gpt2.json": `{"model_type": "gpt2",
 		"n_layer": 2, "n_embd": 8, "n_head": 2, "n_positions": 16}`, "smollm3.json": `{"model_type": "smollm3",
 		"num_hidden_layers": 4, "hidden_size": 64, "num_attention_heads": 4}`})
 	says(t, dir, "pe check --model smollm3.json --layer 0 --out cos.npz", 0)
+	says(t, dir, "pe values alibi --dim 8 --heads 2 --tokens 4 --out bias.npy", 0)
 	for line, want := range map[string]string{
 		"rope --model config.json":                                "--model chooses the schemes",
 		"--model config.json --rope-base 3":                       "--rope-base: --model sets sizes and options",
@@ -55,6 +57,8 @@ func TestPECheckModelRefuses(t *testing.T) {
 		"--model smollm3.json --layer 3 --out a.npz":              "nope has no table",
 		"--model smollm3.json --layer 3 --against cos.npz":        "layer 3 has no rotation",
 		"--model config.json --layer 9 --against cos.npz":         "layer 9: there are layers",
+		"--model config.json --layer 0 --against cos.npz":         "heads of 16 dimensions, and layer 0 has 64",
+		"--model bloom.json --layer 0 --against bias.npy":         "the arrays have 2 heads, and layer 0 has 4",
 		"--out a.npz --against cos.npz":                           "--against and --out exclude each other",
 		"--model config.json --against cos.npz --tolerance -1":    "want a number in [0, 1)",
 		"--model config.json --against cos.npz --what nothing":    "want one of",

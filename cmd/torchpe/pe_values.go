@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,6 +24,7 @@ import (
 	"torchpe/report/catalogue"
 	"torchpe/train"
 	"torchpe/train/config"
+	"torchpe/train/runlog"
 )
 
 // instanceFlags holds the parameters and positions that a scheme is built with.
@@ -177,6 +180,10 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 	if f.params == "" {
 		return i, nil
 	}
+	if err := ofSameRun(f.params, scheme, s); err != nil {
+		i.Close()
+		return nil, fmt.Errorf("--params: %w", err)
+	}
 	given, unread, err := arrayfile.ReadReal(f.params, f.header)
 	if err == nil {
 		if err = i.Set(given, f.member); err != nil {
@@ -188,6 +195,38 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 		return nil, fmt.Errorf("--params: %w", err)
 	}
 	return i, nil
+}
+
+// ofSameRun returns an error if a file of parameters says that its run has another encoding, or other options.
+func ofSameRun(path string, scheme pe.Scheme, s catalogue.Setting) error {
+	if filepath.Ext(path) != ".safetensors" {
+		return nil
+	}
+	f, err := safetensors.Read(path)
+	if err != nil || f.Metadata[runlog.ConfigKey] == "" {
+		return nil // what reads the numbers says what is wrong
+	}
+	run, err := config.Parse([]byte(f.Metadata[runlog.ConfigKey]))
+	if err != nil {
+		return fmt.Errorf("%s: the configuration of its run: %w", path, err)
+	}
+	if run.PE != scheme.Name {
+		return fmt.Errorf("%s: its run has %s, not %s", path, run.PE, scheme.Name)
+	}
+	of, err := scheme.Resolve(run.Fidelity, run.PEOptions)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	own, err := scheme.Resolve(s.Fidelity, s.Given)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		if of[name] != own[name] {
+			return fmt.Errorf("%s: its run has --%s %s, here it is %s: give it", path, name, of[name], own[name])
+		}
+	}
+	return nil
 }
 
 // valuesFlags holds the flags of "torchpe pe values".

@@ -280,16 +280,6 @@ func TestInvalidPoints(t *testing.T) {
 		"--abacus-rows 128 --dry-run", exitUsage, "token 127 has place 128 in its run")
 }
 
-// One point of a sweep. Planning 5,000 of them should take less than two seconds.
-func BenchmarkResolve(b *testing.B) {
-	for range b.N {
-		if _, _, err := resolveArguments([]string{"--pe=learn", "--sigma=0.3", "--heads=2",
-			"--seeds=paper"}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // A sweep is trained on one set of data: after its file has changed, new seeds are refused, and what
 // another run learned from the new data is in no mean with the old.
 func TestSweepRefusesChangedData(t *testing.T) {

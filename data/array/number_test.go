@@ -2,28 +2,10 @@ package array
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"strings"
 	"testing"
-
-	"torchpe/internal/expect"
 )
-
-func float16(bits uint16) float64 {
-	return Number{'f', 2}.Float64(binary.BigEndian.AppendUint16(nil, bits), binary.BigEndian)
-}
-
-func TestHalf(t *testing.T) {
-	for b, want := range map[uint16]float64{0x3c00: 1, 0xc000: -2, 0x7bff: 65504,
-		0x0001: math.Ldexp(1, -24), 0x0400: math.Ldexp(1, -14), 0x7c00: math.Inf(1),
-		0xfc00: math.Inf(-1)} {
-		expect.Equal(t, fmt.Sprintf("half(%#x)", b), float16(b), want)
-	}
-	if !math.IsNaN(float16(0x7e00)) {
-		t.Error("float16(0x7e00) is a number")
-	}
-}
 
 func TestNumber(t *testing.T) {
 	b := []byte{0xff, 0xfe, 0xfd, 0xfc, 0xfb, 0xfa, 0xf9, 0xf8}

@@ -373,11 +373,3 @@ func TestCleanRefuses(t *testing.T) {
 		t.Errorf("66 frames kept: %v", err)
 	}
 }
-
-// BenchmarkClean times one run of the usual size.
-func BenchmarkClean(b *testing.B) {
-	r := noise(1200, 360)
-	for b.Loop() {
-		expect.NoError(b, expect.ErrorOf(Clean(r, DefaultCleanOptions())))
-	}
-}

@@ -132,6 +132,9 @@ func plain(name string, rows [][]string, header text.Choice) *Partition {
 var heading = regexp.MustCompile(`(?i)^(networks?|modules?|labels?|community|communities|sectors?|groups?|clusters?` +
 	`|systems?)([ _.]?(name|id|label|no)s?)?$`)
 
+// IsHeading reports whether a column with this heading holds labels of modules.
+func IsHeading(text string) bool { return heading.MatchString(text) }
+
 // isHeader reports whether the first row is a header: a word above numeric labels, a word that heads labels and is
 // none of those below, a heading of names, or an empty cell above names, as pandas writes it.
 func isHeader(rows [][]string, width int) bool {

@@ -20,6 +20,7 @@ import (
 	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/text"
+	"torchpe/data/partition"
 )
 
 // Form is the form in which a file holds positions.
@@ -107,6 +108,7 @@ func Read(reference string, as Form, header text.Choice, names ...string) (f *Fi
 		f.edgesOfNumbers(names)
 	} else {
 		f.checkUnits()
+		f.checkHeadings()
 	}
 	return f, nil
 }
@@ -148,6 +150,27 @@ func (f *File) row(i int) string {
 	return fmt.Sprintf("row %d", i+1)
 }
 
+// checkHeadings fails if a column of coordinates is headed as labels of modules are.
+func (f *File) checkHeadings() {
+	if i := slices.IndexFunc(f.Axes, partition.IsHeading); i >= 0 && f.Form == Coordinates {
+		f.fail("its column %q holds labels, not coordinates: leave it out", f.Axes[i])
+	}
+}
+
+// XYZ returns the columns of x, y and z, or nil if the headings are not these three.
+func (f *File) XYZ() []int {
+	columns := []int{-1, -1, -1}
+	for i, heading := range f.Axes {
+		if at := slices.Index([]int{columnAxis, rowAxis, depthAxis}, axisOf(heading)); at >= 0 {
+			columns[at] = i
+		}
+	}
+	if f.columns != 3 || slices.Contains(columns, -1) {
+		return nil
+	}
+	return columns
+}
+
 // decideForm sets the form if none is stated, and checks a stated form against the shape.
 func (f *File) decideForm() {
 	shape := fmt.Sprintf("%s holds %d rows of %d numbers", f.Source, f.rows, f.columns)
@@ -164,6 +187,8 @@ func (f *File) decideForm() {
 			array.Failf("%s: distances between tokens are a square matrix", shape)
 		case f.Form == Edges && f.columns != 2 && f.columns != 3:
 			array.Failf("%s: an edge is two tokens and optionally a weight", shape)
+		case f.Form == Coordinates && f.columns == f.rows && f.rows > 3 && f.mayBeDistances():
+			array.Failf("%s, all above 0 except those on the diagonal: these are distances, not coordinates", shape)
 		}
 		return
 	}

@@ -3,7 +3,6 @@ package atomicfile_test
 import (
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,61 +62,6 @@ func TestFaultAtEveryOperation(t *testing.T) {
 			}
 		}
 	}
-}
-
-// What is done to a root fails as it is told to, and otherwise is what os.Root does.
-func TestRootFails(t *testing.T) {
-	root := expect.Must(atomicfile.OpenRoot(t.TempDir()))
-	defer root.Close()
-	do := []func() error{
-		func() error { return root.MkdirAll("a/b", 0o777) },
-		func() error { return atomicfile.WriteIn(root, "a/file", []byte("text"), false) },
-		func() error { _, err := root.Lstat("a/file"); return err },
-		func() error {
-			f, err := root.Open("a/file")
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			b := make([]byte, 4)
-			if _, err := f.ReadAt(b, 0); err != nil {
-				return err
-			}
-			_, err = io.ReadFull(f, b)
-			return err
-		},
-		func() error { _, err := root.ReadFile("a/file"); return err },
-		func() error { _, err := atomicfile.ReadFile(filepath.Join(root.Name(), "a/file")); return err },
-		func() error { return root.Rename("a/file", "a/other") },
-		func() error { return root.Remove("a/other") },
-		func() error { return root.RemoveAll("a") },
-	}
-	for i, one := range do {
-		for n, more := 1, true; more; n++ {
-			x := expect.Faults{N: n, Err: syscall.ESTALE}
-			err := x.During(one)
-			if more = x.Done >= n; more != errors.Is(err, syscall.ESTALE) || !more && err != nil {
-				t.Errorf("%d, fault at %d (%s): %v", i, n, x.First, err)
-			}
-			if want := []int{1, 4, 1, 3, 3, 1, 1, 1, 1}[i]; !more && x.Done != want {
-				t.Errorf("%d has %d operations, want %d", i, x.Done, want)
-			}
-		}
-	}
-	expect.ErrorIs(t, expect.ErrorOf(root.Lstat("a")), fs.ErrNotExist)
-	expect.NoError(t, atomicfile.WriteIn(root, "file", []byte("a text"), false))
-	x := expect.Faults{N: 1, Err: atomicfile.ErrShort}
-	expect.NoError(t, x.During(func() error {
-		f, err := root.Open("file")
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		b := make([]byte, 6)
-		n, err := f.Read(b)
-		expect.Equal(t, "a short read of 6 bytes gave", n, 3)
-		return err
-	}))
 }
 
 // What is no regular file is refused before it is opened, which would wait for a pipe's writer.

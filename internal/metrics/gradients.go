@@ -77,13 +77,26 @@ func DiffusionMap(a []float64, n int, o GradientOptions) (coordinates, eigenvalu
 }
 
 // Affinity returns the affinity [n,n] between the rows of connectivity [n,n]: 1 - acos(c) / pi of the cosine
-// c of two rows of Strongest.
+// c of two rows after all except their int(n (1 - sparsity)) largest entries are set to 0.
 func Affinity(connectivity []float64, n int, sparsity float64) ([]float64, error) {
-	rows, err := Strongest(connectivity, n, sparsity)
-	if err != nil {
-		return nil, err
+	keep := int(float64(n) * (1 - sparsity))
+	switch {
+	case n < 2 || len(connectivity) != n*n:
+		return nil, fmt.Errorf("%d numbers are not a connectivity between %d tokens: want n x n",
+			len(connectivity), n)
+	case keep < 2:
+		return nil, fmt.Errorf("a sparsity of %g leaves %d of the %d entries of a token, one of them its "+
+			"own: at least 2 are needed", sparsity, max(keep, 0), n)
 	}
+	rows := make([][]float64, n)
 	for i := range rows {
+		row := connectivity[i*n : (i+1)*n]
+		for j, v := range row {
+			if v-v != 0 {
+				return nil, fmt.Errorf("the connectivity of tokens %d and %d is %v", i, j, v)
+			}
+		}
+		rows[i] = sparsified(row, keep)
 		length := math.Sqrt(floats.Dot(rows[i], rows[i]))
 		if length == 0 {
 			return nil, fmt.Errorf("token %d is not connected with any other", i)
@@ -103,28 +116,23 @@ func Affinity(connectivity []float64, n int, sparsity float64) ([]float64, error
 	return a, nil
 }
 
-// Strongest returns the rows of connectivity [n,n] after all except their int(n (1 - sparsity)) largest
-// entries are set to 0. Each row holds a token's own entry, too.
-func Strongest(connectivity []float64, n int, sparsity float64) (rows [][]float64, err error) {
-	keep := int(float64(n) * (1 - sparsity))
-	switch {
-	case n < 2 || len(connectivity) != n*n:
-		return nil, fmt.Errorf("%d numbers are not a connectivity between %d tokens: want n x n",
-			len(connectivity), n)
-	case keep < 2:
-		return nil, fmt.Errorf("a sparsity of %g leaves %d of the %d entries of a token, one of them its "+
-			"own: at least 2 are needed", sparsity, max(keep, 0), n)
+// Strongest returns the graph [n,n] that joins each of n tokens with the k others of its largest connectivity
+// [n,n], if that is above 0. Two tokens are joined if either joins the other.
+func Strongest(connectivity []float64, n, k int) (joined [][]bool) {
+	joined = make([][]bool, n)
+	for i := range joined {
+		joined[i] = make([]bool, n)
 	}
 	for i := range n {
-		row := connectivity[i*n : (i+1)*n]
-		for j, v := range row {
-			if v-v != 0 {
-				return nil, fmt.Errorf("the connectivity of tokens %d and %d is %v", i, j, v)
+		row := slices.Clone(connectivity[i*n : (i+1)*n])
+		row[i] = 0
+		for j, v := range sparsified(row, k) {
+			if v > 0 {
+				joined[i][j], joined[j][i] = true, true
 			}
 		}
-		rows = append(rows, sparsified(row, keep))
 	}
-	return rows, nil
+	return joined
 }
 
 // sparsified returns a copy of row in which all except the keep largest entries are 0. Among equal

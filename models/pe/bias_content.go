@@ -33,7 +33,8 @@ var _ = Register(Scheme{Name: "da", Extrapolates: Always,
 
 // Without a causal mask the sum runs to the end. All heads share the vectors. In a stack the gates
 // see what earlier schemes added to the logits.
-var _ = Register(Scheme{Name: "cope", Extrapolates: Always, New: newCoPE},
+var _ = Register(Scheme{Name: "cope", Extrapolates: Always, New: newCoPE,
+	Ahead: func(o Options) bool { return o["cope-direction"] != "causal" }},
 	direction("cope", "causal"),
 	option("cope-positions", "64", whole(2, 1<<20), "number P of counts that cope distinguishes"),
 	option("cope-scaled", "true", yesNo,

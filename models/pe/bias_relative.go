@@ -92,7 +92,7 @@ func (h *relativeHooks) Output(a Attn, weights, out torchpe.Tensor) torchpe.Tens
 }
 
 // The published code starts the table at 0; here it starts as N(0, 0.02^2).
-var _ = Register(Scheme{Name: "erpe", New: newERPE},
+var _ = Register(Scheme{Name: "erpe", New: newERPE, Ahead: Always},
 	option("erpe-scale", "model", oneOf("model", "head"),
 		"whether erpe divides q k by sqrt(D) as the published code does, or by sqrt(Dh)"))
 

@@ -15,7 +15,7 @@ import (
 // dropped if k is even. Places without a token count as zeros; taps beyond the tokens are not
 // computed. V starts as N(0, 4/(k D)) and gain as |V|, as in fairseq; b, which fairseq starts at
 // zero, as in torch.nn.Conv1d. There is no layer norm after the sum, as the block has its own.
-var _ = Register(Scheme{Name: "conv-pos", Extrapolates: Always, New: newConv},
+var _ = Register(Scheme{Name: "conv-pos", Extrapolates: Always, New: newConv, Ahead: Always},
 	option("conv-kernel", "128", whole(1, 1<<12), "width of the convolution of conv-pos, in places"),
 	option("conv-groups", "0", whole(0, 1<<12),
 		"groups of the convolution of conv-pos, a divisor of d_model; 0 for the largest "+

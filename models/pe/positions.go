@@ -18,6 +18,9 @@ type Positions struct {
 	// Points [N][M] are coordinates in M dimensions, the slowest axis first as in {frame, row,
 	// column}; nil if there are none.
 	Points [][]float64
+	// Runs [N] holds each token's place in its number, from 1, and 0 for other tokens; nil if no tokens are
+	// digits. Only abacus uses them.
+	Runs []int
 	// Graph connects places: the token whose Index is i is its node i. It is nil if there is no
 	// graph; see Neighbours.
 	Graph *Graph
@@ -83,6 +86,9 @@ func (p Positions) Tokens() int { return len(p.Index) }
 // order[i] of p.
 func (p Positions) Permuted(order []int) Positions {
 	q := Positions{Index: make([]int, len(order)), Drawn: p.Drawn, Graph: p.Graph, Training: p.Training}
+	if p.Runs != nil {
+		q.Runs = make([]int, len(order))
+	}
 	if p.Cells != nil {
 		q.Cells = make([][2]int, len(order))
 	}
@@ -91,6 +97,9 @@ func (p Positions) Permuted(order []int) Positions {
 	}
 	for i, from := range order {
 		q.Index[i] = p.Index[from]
+		if p.Runs != nil {
+			q.Runs[i] = p.Runs[from]
+		}
 		if p.Cells != nil {
 			q.Cells[i] = p.Cells[from]
 		}

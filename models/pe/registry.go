@@ -40,7 +40,10 @@ type Scheme struct {
 	// Extrapolates reports whether, with these options, a trained encoding can be evaluated at more tokens
 	// than in training, because nothing that is trained or drawn depends on N. nil stands for never.
 	Extrapolates func(Options) bool
-	Learned      bool // initialised with sigma
+	// Ahead reports whether, with these options, what a token gets depends on later tokens whatever the mask of
+	// attention. nil stands for never.
+	Ahead   func(Options) bool
+	Learned bool // initialised with sigma
 	Options      []Option
 	New          func(Config, *torchpe.ParamSet) (Encoding, error)
 
@@ -48,7 +51,7 @@ type Scheme struct {
 	layers layers.List // layers of the parts
 }
 
-// Always returns true: the Extrapolates of schemes that can with all options.
+// Always returns true: what holds with all options.
 func Always(Options) bool { return true }
 
 var registry []Scheme
@@ -233,6 +236,9 @@ func (s Scheme) Describe(z Size, o Options) (Facts, error) {
 // CanExtrapolate reports whether, with these options, a trained encoding can be evaluated at more
 // tokens than in training.
 func (s Scheme) CanExtrapolate(o Options) bool { return s.Extrapolates != nil && s.Extrapolates(o) }
+
+// LooksAhead reports Ahead.
+func (s Scheme) LooksAhead(o Options) bool { return s.Ahead != nil && s.Ahead(o) }
 
 // CheckTokens returns an error if an encoding that was trained on some number of tokens cannot be
 // evaluated at another number. The error names the scheme, and the parts of a stack that cannot.

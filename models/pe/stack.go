@@ -60,6 +60,9 @@ func stackOf(name string, list layers.List) (Scheme, error) {
 			return !p.CanExtrapolate(p.options(o))
 		})
 	}
+	all.Ahead = func(o Options) bool {
+		return slices.ContainsFunc(all.parts, func(p part) bool { return p.LooksAhead(p.options(o)) })
+	}
 	all.New = func(c Config, ps *torchpe.ParamSet) (Encoding, error) { return newStack(all, c, ps) }
 	return all, nil
 }

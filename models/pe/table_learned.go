@@ -187,7 +187,7 @@ func numbered(points [][]float64) map[[3]float64]int {
 	return numbers
 }
 
-// It is for tokens that spell numbers. k comes from the positions: points of one dimension are k
+// It is for tokens that spell numbers. k comes from the positions: their Runs; points of one dimension are k
 // itself; on a grid k is the place in the row; on a line it is the place. In training an offset,
 // the same for all runs of a batch, is added to k from 1 up, so that rows beyond the longest run
 // are trained. The authors' code draws it from 0..99; by default there is none.
@@ -219,7 +219,7 @@ func newAbacus(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 
 // runPlaces returns each token's place in its run, which must be a row of the table with any offset.
 func runPlaces(p Positions, rows, offset int) ([]int, error) {
-	if p.Points != nil && len(p.Points[0]) != 1 {
+	if p.Runs == nil && p.Points != nil && len(p.Points[0]) != 1 {
 		return nil, fmt.Errorf("%d coordinates per token: it takes one, the place in the run "+
 			"of digits", len(p.Points[0]))
 	}
@@ -227,6 +227,8 @@ func runPlaces(p Positions, rows, offset int) ([]int, error) {
 	for i, at := range p.Index {
 		k := float64(at + 1)
 		switch {
+		case p.Runs != nil:
+			k = float64(p.Runs[i])
 		case p.Points != nil:
 			k = p.Points[i][0]
 		case p.Cells != nil:

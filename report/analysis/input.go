@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"torchpe/data/array/arrayfile"
+	"torchpe/data/partition"
 	"torchpe/internal/metrics"
 	"torchpe/internal/number"
 	"torchpe/internal/wording"
@@ -272,6 +273,10 @@ func (in *Input) fileTables(reference string) (*Model, error) {
 	if slices.Contains(a.Columns, mapModule) {
 		return nil, fmt.Errorf("%s: the column %s is not a dimension of a table: leave it out, or measure the "+
 			"run whose map this is", a.Source, mapModule)
+	}
+	if i := slices.IndexFunc(a.Columns, partition.IsHeading); i >= 0 {
+		return nil, fmt.Errorf("%s: the column %s holds labels, not a dimension of a table: leave it out", a.Source,
+			a.Columns[i])
 	}
 	in.Notes = append(in.Notes, numberedNames(a))
 	m := &Model{Subject: Subject{Source: a.Source}, Names: a.Rows}

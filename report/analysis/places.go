@@ -81,6 +81,11 @@ func (o *networkOptions) allPlaces(m *Model, header text.Choice) (places, error)
 	if err != nil {
 		return places{}, err
 	}
+	if columns := file.XYZ(); columns != nil { // a spin mirrors x
+		for i, at := range placed.Points {
+			placed.Points[i] = []float64{at[columns[0]], at[columns[1]], at[columns[2]]}
+		}
+	}
 	p := places{points: placed.Points, from: string(form) + " of " + reference + ", " + placed.Match}
 	if form == positions.Distances {
 		p.distances = slices.Concat(placed.Weights...)
@@ -101,6 +106,10 @@ func (m *Model) positionsFile() *config.PositionsConfig {
 func (m *Model) grid() (cells [][]float64, from string, err error) {
 	file := m.positionsFile()
 	if file == nil {
+		if m.isRun() && !m.member.Run.Config.HasPuzzles() {
+			return nil, "", fmt.Errorf("the tokens of task %s are on a line unless --positions of the training says "+
+				"otherwise: there is no grid", m.member.Run.Config.Task)
+		}
 		side := int(math.Round(math.Sqrt(float64(m.tokens))))
 		if side < 2 || side*side != m.tokens {
 			return nil, "", fmt.Errorf("%d tokens fill no square grid", m.tokens)
@@ -196,8 +205,12 @@ func (o *networkOptions) nullOf(m *Model, header text.Choice) (smoothNull, error
 		return out, err
 	}
 	var right []bool
-	if m.Names != nil {
-		if right, err = partition.Right(m.Names); err != nil {
+	names := m.Names
+	if names == nil && m.all != nil { // those of the modules
+		names = m.all[m.from : m.from+m.Tables[0].Tokens]
+	}
+	if names != nil {
+		if right, err = partition.Right(names); err != nil {
 			return out, fmt.Errorf("%s: %w", m.Source, err)
 		}
 	}

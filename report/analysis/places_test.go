@@ -124,7 +124,30 @@ func TestSpinOfWeights(t *testing.T) {
 		"each hemisphere") {
 		t.Errorf("%v", got)
 	}
+	zyx := "name,z,y,x\n"
+	for row := range strings.Lines(at) {
+		cells := strings.Split(strings.TrimSpace(row), ",")
+		zyx += strings.Join([]string{cells[0], cells[3], cells[2], cells[1]}, ",") + "\n"
+	}
+	table := strings.Join(strings.Split(weights, "\n")[1:], "\n") // the same numbers as a table
+	nameless := ""
+	for row := range strings.Lines(table) {
+		_, numbers, _ := strings.Cut(row, ",")
+		nameless += numbers
+	}
+	named := "network --permutations 99 --null spin --modules " + files[1] + " --table " +
+		expect.File(t, "t.csv", table+"\n") + " --coordinates "
+	same, _ := result(t, named+files[2])
+	for what, line := range map[string]string{
+		"columns in another order": named + expect.File(t, "zyx.csv", zyx),
+		"no names": "network --permutations 99 --null spin --modules " + files[1] + " --table " +
+			expect.File(t, "n.csv", nameless) + " --coordinates " + files[2],
+	} {
+		got, _ := result(t, line)
+		expect.Equal(t, what, jsonNumber(got, "models/0/blocks/0/p_smooth"), jsonNumber(same, "models/0/blocks/0/p_smooth"))
+	}
 	for what, bad := range map[string]string{
+		"labels":     " --coordinates " + expect.File(t, "label.csv", "name,x,y,network\n"+at),
 		"no sphere":  " --coordinates " + expect.File(t, "flat.csv", flat),
 		"distances":  " --distances " + files[0],
 		"nowhere":    " --null spin",

@@ -89,8 +89,12 @@ func (p projectionFiles) matrix(reference string, d int, header text.Choice) ([]
 		axis, want = 0, "[inputs,outputs] with %d inputs"
 	}
 	a, err := finiteArray(reference, header, func(shape []int) error {
-		if len(shape) != 2 || shape[axis] != d || shape[1-axis] < 1 {
+		switch {
+		case len(shape) != 2 || shape[axis] != d || shape[1-axis] < 1:
 			return fmt.Errorf("shape %v: want "+want, shape, d)
+		case shape[1-axis] == 3*d:
+			return fmt.Errorf("shape %v: these seem to be the weights of queries, keys and values in one: give the "+
+				"queries' and the keys' part in two files", shape)
 		}
 		return nil
 	})

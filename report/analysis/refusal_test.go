@@ -27,10 +27,11 @@ func TestRefusals(t *testing.T) {
 		"counts.csv": "4,.5\n2,.5\n3,.1\n", "k.csv": "k,a\n1,.5\n2,.5\n3,.1\n",
 		"tenth.csv": strings.Repeat(".1,.2,.3\n", 12), "two.csv": ".1,.5\n.3,.2\n.7,.1\n",
 		"last.csv": "3e9,0.1\n3000000000.0000005,0.1\n3e9,0.1\n", "square.csv": "0,1,2\n1,0,3\n2,3,0\n",
-		"twice.csv": "label,a\n1,.5\n1,.5\n3,.1\n",
-		"wide.csv":  "token,x1\n0,1\n1,2,3\n",
-		"areas.csv": "area,a,b\nx,2,2\ny,1,1\nz,3,5\nw,1,2\n",
-		"roi.csv":   "area,a,b\nmixed,2,2\nmixed_ROI,1,1\nthalamus,3,5\nr_v1,1,2\n",
+		"twice.csv":    "label,a\n1,.5\n1,.5\n3,.1\n",
+		"wide.csv":     "token,x1\n0,1\n1,2,3\n",
+		"labelled.csv": "token,x1,x2,network\na,0,1,1\nb,1,2,1\nc,4,2,2\n",
+		"areas.csv":    "area,a,b\nx,2,2\ny,1,1\nz,3,5\nw,1,2\n",
+		"roi.csv":      "area,a,b\nmixed,2,2\nmixed_ROI,1,1\nthalamus,3,5\nr_v1,1,2\n",
 	})("x"))
 	t.Chdir(dir)
 	tensors := filepath.Join(data, "model.safetensors")
@@ -68,6 +69,7 @@ func TestRefusals(t *testing.T) {
 		{"rank --table good.csv --positions 99999999999999999999:", []string{"FROM:TO"}},
 		{"rank --table good.csv --positions 0:9", []string{"0:9 of 3"}},
 		{"rank nowhere", []string{"nowhere"}},
+		{"rank --table labelled.csv", []string{"the column network holds labels"}},
 		{"rank .", []string{"no run found"}},
 		{"rank good.csv", []string{"a file is not a run", "--table good.csv"}},
 		// A quoted decimal comma would be taken as a name, and its column lost.

@@ -207,7 +207,11 @@ func summarize(l LineSeries, band Band) summary {
 			}
 		}
 		s.missing += len(l.Values) - len(present)
-		s.points = append(s.points, reduce(x, present, band))
+		here := band
+		if band == BandSD && len(l.Values) < minSD {
+			here = BandMinMax
+		}
+		s.points = append(s.points, reduce(x, present, here))
 	}
 	if n := len(l.Values); band == BandSD && n > 1 && n < minSD {
 		for _, values := range l.Values {
@@ -223,7 +227,7 @@ func reduce(x float64, values []float64, band Band) meanPoint {
 	p := meanPoint{x, mean, mean, mean}
 	switch {
 	case len(values) < 2 || band == "":
-	case band == BandMinMax, len(values) < minSD:
+	case band == BandMinMax:
 		p.lo, p.hi = slices.Min(values), slices.Max(values)
 	case band == BandSD:
 		sd := stats.SD(values)

@@ -21,7 +21,7 @@ func TestReduce(t *testing.T) {
 		// numpy.std([0.9, 1, 1], ddof=1) is 0.0577350269
 		{[]float64{0.9, 1, 1}, BandSD, meanPoint{7, 0.9666666667, 0.9089316398, 1.0244016936}},
 		{[]float64{0.3}, BandSD, meanPoint{7, 0.3, 0.3, 0.3}},
-		{[]float64{0, 2}, BandSD, meanPoint{7, 1, 0, 2}}, // two members are their own band
+		{[]float64{0, 2}, BandSD, meanPoint{7, 1, 1 - math.Sqrt2, 1 + math.Sqrt2}},
 		{[]float64{0.3}, BandMinMax, meanPoint{7, 0.3, 0.3, 0.3}},
 	} {
 		got := reduce(7, c.values, c.band)
@@ -34,7 +34,12 @@ func TestReduce(t *testing.T) {
 	for n, each := range map[int]int{1: 0, 2: 2, 3: 0} { // too few for an SD: the members are drawn
 		s := summarize(LineSeries{X: []float64{0}, Values: [][]float64{{0}, {2}, {1}}[:n]}, BandSD)
 		expect.Equal(t, fmt.Sprintf("of %d members are drawn", n), len(s.each), each)
+		if n == 2 { // which are their own band
+			expect.Equal(t, "the band of two members", s.points, []meanPoint{{0, 1, 0, 2}})
+		}
 	}
+	few := summarize(LineSeries{X: []float64{0}, Values: [][]float64{{0}, {2}, {nan}}}, BandSD)
+	expect.Near(t, "the band of two of three members", few.points[0].hi, 1+math.Sqrt2, 1e-12)
 	if p := reduce(1, nil, BandSD); !math.IsNaN(p.mean) || !math.IsNaN(p.lo) || !math.IsNaN(p.hi) {
 		t.Errorf("without values: %v, want NaN throughout", p)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 )
 
 // atLevel returns a number of a record when training accuracy first reached a level: on the line
@@ -173,8 +175,15 @@ func mapsNumbers(t *testing.T, w *world) {
 // farthest along an axis is on its positive side, with the modules of the tokens and their names.
 func (m seen) plane() (d drawn, modules []int, names func(int) string) {
 	tables, dim := m.tables()
-	axes, norms := rotated(aboutMean(tables[0], dim), dim)
-	for _, axis := range axes[:2] {
+	table := mat.NewDense(len(tables[0])/dim, dim, aboutMean(tables[0], dim))
+	var pc stat.PC
+	pc.PrincipalComponents(table, nil)
+	vars := pc.VarsTo(nil)
+	var vectors, scores mat.Dense
+	pc.VectorsTo(&vectors)
+	scores.Mul(table, &vectors)
+	axes := [][]float64{mat.Col(nil, 0, &scores), mat.Col(nil, 1, &scores)}
+	for _, axis := range axes {
 		far := slices.MaxFunc(axis, func(a, b float64) int {
 			return int(math.Copysign(1,
 				math.Abs(a)-math.Abs(b)))
@@ -185,7 +194,7 @@ func (m seen) plane() (d drawn, modules []int, names func(int) string) {
 			}
 		}
 	}
-	share := func(k int) float64 { return 100 * norms[k] * norms[k] / floats.Dot(norms, norms) }
+	share := func(k int) float64 { return 100 * vars[k] / floats.Sum(vars) }
 	d = drawn{y: fmt.Sprintf("PC 1 (%.0f %%), PC 2 (%.0f %%)", share(0), share(1)),
 		note: "n = 1 model"}
 	for i := range axes[0] {

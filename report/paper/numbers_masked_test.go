@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"torchpe/data/nmar"
 	"torchpe/internal/expect"
 	"torchpe/report/figure"
@@ -261,7 +263,7 @@ func fig4Numbers(t *testing.T, w *world) {
 	f, df, df2 := w.varianceRatio(all, end("test_mse/0.50"))
 	w.checkCaption(t, "fig4", append(w.checkChance(t, "fig4", all, apart), "15 nodes in 3 modules", "(1200 steps;",
 		fmt.Sprintf("F(%g, %g) = %.2f, %s (the paper prints F = .24, p = .97).", df, df2, f,
-			chanceOf(upperTail(f, df, df2)))),
+			chanceOf(distuv.F{D1: df, D2: df2}.Survival(f)))),
 		"data seed 4")
 }
 

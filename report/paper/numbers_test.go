@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"torchpe/internal/expect"
+	"torchpe/internal/stats"
 )
 
 // numberTests hold the numbers of each item: every cell of every CSV, what every panel draws and
@@ -231,9 +232,8 @@ func scatterPanel(title, x, y, of string, all []bunch, a, b func(seen) float64,
 		}
 		d.marks, counts = append(d.marks, m), append(counts, min(len(present(u)), len(present(v))))
 	}
-	rho, p := rankCorrelation(xs, ys)
-	correlation = fmt.Sprintf("Spearman ρ = %s, %s, n = %d %s", short(rho, 2), chanceOf(p), len(xs),
-		of)
+	r := expect.Must(stats.Spearman(xs, ys))
+	correlation = fmt.Sprintf("Spearman ρ = %s, %s, n = %d %s", short(r.Statistic, 2), chanceOf(r.P), len(xs), of)
 	d.note = fmt.Sprintf("Each point is the mean of n = %s models; error bars: ±1 SD", fromTo(counts))
 	if slices.Min(counts) < 3 {
 		d.note += " if n > 2"

@@ -250,18 +250,3 @@ func TestExemplars(t *testing.T) {
 	}
 	expect.Equal(t, "numbers", got, []float64{.2, .5, 2})
 }
-
-// BenchmarkThousandRuns makes a report of 1,000 runs of three members.
-func BenchmarkThousandRuns(b *testing.B) {
-	var all []synthetic.Run
-	for seed := 0; len(all) < 1000; seed += 3 {
-		for _, r := range paperRuns(paper.Sigmas(), []int{seed, seed + 1, seed + 2}) {
-			r.Name = fmt.Sprintf("%d/%d", seed, len(all))
-			all = append(all, r)
-		}
-	}
-	dir := synthetic.Dir(b, all[:1000]...)
-	for b.Loop() {
-		write(b, dir)
-	}
-}

@@ -55,12 +55,12 @@ var trainingSettings = []Setting{
 		Default: 128,
 	},
 	{
-		Key: "epochs", Flag: "epochs", Common: true, Factor: true, Tasks: Puzzles, SameStepTime: true,
+		Key: "epochs", Flag: "epochs", Common: true, Factor: true, Tasks: Puzzles, Cleared: true, SameStepTime: true,
 		Help: "passes over the training set", Range: "[1, 1e8]", Resets: "log_every",
 		Default: 4000, Instead: ", whose length is --steps",
 	},
 	{
-		Key: "steps", Flag: "steps", Common: true, Factor: true, Tasks: stepped, SameStepTime: true,
+		Key: "steps", Flag: "steps", Common: true, Factor: true, Tasks: stepped, Cleared: true, SameStepTime: true,
 		Help: "training steps", Range: "[1, 1e8]", Resets: "log_every", Default: 50_000,
 		Instead: ", whose length is --epochs; --limit-steps ends a run early",
 	},

@@ -118,7 +118,7 @@ var sequenceSettings = []Setting{
 		Default: Encoder, OneOf: []string{Encoder, Decoder},
 	},
 	{
-		Key: "sequence.text", Path: true, Tasks: Texts, // by --data
+		Key: "sequence.text", Path: true, Tasks: Texts, Cleared: true, // by --data
 		Help: "UTF-8 files; the measured windows come from the last tenth of each",
 	},
 	{

@@ -163,21 +163,21 @@ func placeSurrogate(c *Config, _ any) error {
 
 // ParseSurrogate reads text such as "subjects=12,frames=1195"; omitted keys keep their defaults.
 func ParseSurrogate(text string) (Surrogate, error) {
-	s := defaultSurrogate()
+	s, given := defaultSurrogate(), map[*int]bool{}
 	for part := range strings.SplitSeq(text, ",") {
 		key, value, ok := strings.Cut(part, "=")
 		n, err := strconv.Atoi(strings.TrimSpace(value))
 		if !ok || err != nil {
 			return s, fmt.Errorf("%q is not of the form subjects=12,frames=1195", text)
 		}
-		switch strings.TrimSpace(key) {
-		case "subjects":
-			s.Subjects = n
-		case "frames":
-			s.Frames = n
-		default:
+		field := map[string]*int{"subjects": &s.Subjects, "frames": &s.Frames}[strings.TrimSpace(key)]
+		switch {
+		case field == nil:
 			return s, fmt.Errorf("%q is unknown; subjects and frames can be given", key)
+		case given[field]:
+			return s, fmt.Errorf("%s is given twice", strings.TrimSpace(key))
 		}
+		*field, given[field] = n, true
 	}
 	return s, nil
 }

@@ -195,18 +195,6 @@ func TestCheckpointSchema(t *testing.T) {
 	}
 }
 
-// BenchmarkSaveCheckpoint saves 16 MB, the parameters and optimizer of 15 members of the paper's
-// size several times over.
-func BenchmarkSaveCheckpoint(b *testing.B) {
-	r := expect.Must(Create(filepath.Join(b.TempDir(), "run"), []byte("{}"), Environment{}, Options{}))
-	defer r.Close()
-	w := expect.Must(safetensors.New("w", []int{4 << 20}, make([]float32, 4<<20)))
-	b.SetBytes(int64(len(w.Data)))
-	for step := 0; b.Loop(); step++ {
-		expect.NoError(b, r.SaveCheckpoint(step, []safetensors.Tensor{w}, nil))
-	}
-}
-
 // Records of later steps may be appended while a checkpoint is written: the checkpoint holds its
 // own step, and the records stay.
 func TestAppendBesideCheckpoint(t *testing.T) {

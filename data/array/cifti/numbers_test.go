@@ -17,23 +17,11 @@ func TestNumbers(t *testing.T) {
 		want           []float64
 	}{
 		{2, 8, []uint8{0, 1, 127, 128, 254, 255}, []float64{0, 1, 127, 128, 254, 255}},
-		{256, 8, []int8{0, 1, 127, -128, -1, 5}, []float64{0, 1, 127, -128, -1, 5}},
-		{4, 16, []int16{0, 1, 32767, -32768, -1, 258}, []float64{0, 1, 32767, -32768, -1, 258}},
-		{512, 16, []uint16{0, 1, 32767, 65535, 258, 9}, []float64{0, 1, 32767, 65535, 258, 9}},
-		{8, 32, []int32{0, 1, math.MaxInt32, math.MinInt32, -1, 258},
-			[]float64{0, 1, 2147483647, -2147483648, -1, 258}},
-		{768, 32, []uint32{0, 1, math.MaxUint32, 258, 2, 3},
-			[]float64{0, 1, 4294967295, 258, 2, 3}},
 		{1024, 64, []int64{0, 1, 1 << 53, -1 << 53, -1, 258}, []float64{0, 1, 9007199254740992,
 			-9007199254740992, -1, 258}},
-		{1280, 64, []uint64{0, 1, 1 << 53, 1 << 52, 258, 3}, []float64{0, 1, 9007199254740992,
-			4503599627370496, 258, 3}},
 		{16, 32, []float32{0, 1.5, -2.25, math.MaxFloat32, float32(math.Inf(1)),
 			math.SmallestNonzeroFloat32},
 			[]float64{0, 1.5, -2.25, math.MaxFloat32, math.Inf(1), math.SmallestNonzeroFloat32}},
-		{64, 64, []float64{0, 1.5, -2.25, math.MaxFloat64, math.Inf(-1),
-			math.SmallestNonzeroFloat64},
-			[]float64{0, 1.5, -2.25, math.MaxFloat64, math.Inf(-1), math.SmallestNonzeroFloat64}},
 	}
 	scales := []struct{ slope, inter, wantSlope, wantInter float64 }{
 		{1, 0, 1, 0}, {0, 7, 1, 0}, {math.NaN(), 7, 1, 0}, {math.Inf(1), math.NaN(), 1, 0},
