@@ -67,3 +67,13 @@ func TestNeedsPowers(t *testing.T) {
 		expect.Equal(t, fmt.Sprintf("%v in steps of %v", c.size, c.step), NeedsPowers(c.size, c.step), c.want)
 	}
 }
+
+// A number is not shown as 0 unless it is.
+func TestEnough(t *testing.T) {
+	for _, c := range []struct {
+		v        float64
+		decimals int
+	}{{.956, 3}, {0, 3}, {6e-5, 6}, {-6e-5, 6}, {.0005, 3}, {.00049, 5}, {1e-17, 3}, {1e-8, 9}} {
+		expect.Equal(t, fmt.Sprint(c.v), Enough(c.v, 3), c.decimals)
+	}
+}

@@ -191,5 +191,9 @@ func when(e Entry) string {
 	if !e.Extrapolates {
 		text += "; not for more tokens than in training"
 	}
+	scheme := expect.Must(pe.Find(e.Name))
+	if scheme.LooksAhead(expect.Must(scheme.Resolve("code", nil))) {
+		text += "; not in decoders"
+	}
 	return text
 }

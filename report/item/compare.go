@@ -116,7 +116,15 @@ func Text(measure string, v float64) string {
 	if math.IsNaN(v) {
 		return notMeasured
 	}
-	return Decimals(v, DecimalsOf(measure))
+	return Decimals(v, enough(measure, v))
+}
+
+// enough returns DecimalsOf, or more for an error that would be shown as 0: its unit is that of the data.
+func enough(measure string, v float64) int {
+	if m, ok := runlog.FindMeasure(measure); ok && m.Scale.Falls {
+		return number.Enough(v, DecimalsOf(measure))
+	}
+	return DecimalsOf(measure)
 }
 
 const notMeasured = "not measured"
@@ -128,9 +136,10 @@ func IntervalText(measure string, v stats.Interval) string {
 
 // MeanText returns ".956 ± .039", or ".956" for one value.
 func MeanText(measure string, values []float64) string {
-	text := Text(measure, stats.Mean(values))
+	mean := stats.Mean(values)
+	text := Text(measure, mean)
 	if len(values) > 1 {
-		text += " ± " + Text(measure, stats.SD(values))
+		text += " ± " + Decimals(stats.SD(values), enough(measure, mean))
 	}
 	return text
 }

@@ -159,6 +159,9 @@ func plain(s string) string { return strings.ReplaceAll(s, "−", "-") }
 
 // shown formats the cell for people.
 func (c Cell) shown(decimals int) string {
+	if (c.kind == decimal || c.kind == meanSD) && decimals > 2 {
+		decimals = number.Enough(c.value, decimals)
+	}
 	switch c.kind {
 	case text:
 		return c.text + c.mark

@@ -33,6 +33,9 @@ func readBoard(t *testing.T, b board, steps string, seedsNeeded int, files ...st
 	for _, file := range files {
 		for _, r := range records(file) {
 			name := nameOfVariant(r)
+			if init := r["pe_init"]; init != "" && init != "normal" {
+				name += ", " + init
+			}
 			switch {
 			case r["steps"] != steps:
 				continue

@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
 	"torchpe/internal/expect"
 	"torchpe/internal/number"
 	"torchpe/internal/stats"
+	"torchpe/internal/wording"
 	"torchpe/report/ranking"
+	"torchpe/train"
 	"torchpe/train/sweep"
 )
 
@@ -26,10 +29,26 @@ func fmriWords(b board) string {
 		}
 	}
 	first := b.ranked[0]
-	return wrapped(fmt.Sprintf("**The best mean is that of `%s`**, %s (rank %d to %d, 95 %%); %d of %d encodings are "+
-		"significantly worse. Worse than the mean of the visible regions: %s.\n", first.Label, point(first.Mean),
-		first.LowRank, first.HighRank, worse, len(b.ranked), strings.Join(below, ", ")))
+	text := fmt.Sprintf("**The best mean is that of `%s`**, %s (rank %d to %d, 95 %%); %d of %d encodings are "+
+		"significantly worse. Worse than the mean of the visible regions: %s.", first.Label, point(first.Mean),
+		first.LowRank, first.HighRank, worse, len(b.ranked), strings.Join(below, ", "))
+	for _, level := range b.fewer {
+		at := func(s ranking.Standing) float64 { return b.share(level, b.models[s.Label].mean("test_mse_"+level)) }
+		best := slices.Clone(b.ranked)
+		slices.SortFunc(best, func(a, b ranking.Standing) int { return cmp.Compare(at(b), at(a)) })
+		var names []string
+		for _, s := range best[:3] {
+			names = append(names, fmt.Sprintf("`%s` %s", s.Label, point(at(s))))
+		}
+		as := map[bool]string{true: ", as in training,"}[level == "50"]
+		text += fmt.Sprintf(" With %s %% masked%s the best means are those of %s.", level, as, strings.Join(names, ", "))
+	}
+	return wrapped(text + "\n")
 }
+
+// scaled lists the encodings whose positions are scaled to the length of the input. They were grouped after a look at
+// the results.
+var scaled = strings.Fields("comrope fourier-features golden-gate laplacian learn-resampled liere signnet")
 
 // languages are the formal languages of the leaderboard, with the accuracy of a guess.
 var languages = []struct {
@@ -128,17 +147,85 @@ func languageWords(all spoken) string {
 			}
 		}
 		var ranks []ranking.Standing
+		var ofScaled []float64
 		for i, name := range names {
+			if slices.Contains(scaled, of[name].scheme) {
+				ofScaled = append(ofScaled, of[name].longer)
+			}
 			if !strings.HasPrefix(name, "drawn") {
 				ranks = append(ranks, ranking.Standing{Entry: ranking.Entry{Scheme: of[name].scheme}, Rank: float64(i + 1)})
 			}
 		}
 		fmt.Fprintf(&text, "* **%s** (guessing gives %s): %d of %d encodings have fitted. Best on longer inputs: %s; "+
-			"%d are at most .05 above guessing. Median ranks without drawn positions: %s.\n", title(l.name),
-			number.Bare(l.guess, 1), len(names), len(of), strings.Join(best, ", "), guessed,
+			"%d are at most .05 above guessing. %sMedian ranks without drawn positions: %s.\n", title(l.name),
+			number.Bare(l.guess, 1), len(names), len(of), strings.Join(best, ", "), guessed, rangeOf(ofScaled),
 			compared(ranks, shiftOf, "that change with a shift")+"; "+compared(ranks, maskOf, "with a causal mask"))
 	}
-	return wrapped(text.String())
+	return wrapped(text.String()) + "\n" + againWords()
+}
+
+// againWords compares models of languages.csv with those of ../lengths-cpu that have the same encoding and seed.
+func againWords() string {
+	first := map[[3]string][]float64{}
+	for _, r := range records("../lengths-cpu/lengths.csv") {
+		if r.number("length") > 20 {
+			key := [3]string{r["task"], r["pe"], r["seed"]}
+			first[key] = append(first[key], r.number("accuracy"))
+		}
+	}
+	n, same, most := 0, 0, 0.0
+	for _, r := range records("../leaderboard/languages.csv") {
+		was := first[[3]string{r["sequence_language"], nameOfVariant(r), r["seed"]}]
+		if was == nil {
+			continue
+		}
+		apart := math.Abs(stats.Mean(was) - r.number("validation"))
+		if n, most = n+1, max(most, apart); apart < 1e-9 {
+			same++
+		}
+	}
+	return wrapped(fmt.Sprintf("%d models of those ten encodings were trained again with a later build, the same seed and another machine: "+
+		"%d have the same accuracy on longer inputs, and the others differ by at most %s.\n", n, same, point(most)))
+}
+
+// lengthAdvice says which encodings that have fitted all languages that nearly all encodings were trained on are the
+// best on longer inputs.
+func lengthAdvice(all spoken) string {
+	const most = 40
+	var tried []string
+	score := map[string]float64{}
+	count := map[string]int{}
+	for _, l := range languages {
+		if len(all[l.name]) < most {
+			continue
+		}
+		tried = append(tried, strings.ReplaceAll(l.name, "-", " "))
+		for name, of := range all[l.name] {
+			if of.fitted == of.n {
+				count[name]++
+				score[name] += (of.longer - l.guess) / (1 - l.guess)
+			}
+		}
+	}
+	n := len(tried)
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(count)), func(name string) bool { return count[name] < n })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(score[b], score[a]) })
+	var best []string
+	for _, name := range names[:8] {
+		best = append(best, fmt.Sprintf("`%s` %s", name, point(score[name]/float64(n))))
+	}
+	return fmt.Sprintf("On longer inputs than in training (%s; lengths 1 to 20, then 30 to 100), %d encodings have fitted "+
+		"all languages. The best, by accuracy with guessing as 0, are %s. Most were trained with one seed on each language.\n",
+		wording.List(n, tried), len(names), strings.Join(best, ", "))
+}
+
+// rangeOf writes the accuracies of the scaled encodings.
+func rangeOf(longer []float64) string {
+	if longer == nil {
+		return ""
+	}
+	return fmt.Sprintf("The %d whose positions are scaled to the length of the input have %s to %s. ", len(longer),
+		point(slices.Min(longer)), point(slices.Max(longer)))
 }
 
 // title writes the name of a language at the start of a sentence.
@@ -201,13 +288,29 @@ func taskTable(fitted map[string]entry, unfitted []entry, network, fmri board, a
 	}
 	var rows []string
 	for _, name := range slices.Sorted(maps.Keys(cells)) {
-		rows = append(rows, fmt.Sprintf("| %s | %s |", name, strings.Join(cells[name], " | ")))
+		mask := map[string]string{"yes": "yes", "no": ""}[maskOf(schemeOf(name))]
+		if schemeOf(name) == "alibi" || schemeOf(name) == "transformer-xl" {
+			mask = "not on languages"
+		}
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", name, mask, strings.Join(cells[name], " | ")))
 	}
-	heads := "| encoding | puzzles | puzzles, once | network | fMRI |"
+	heads := "| encoding | causal mask | puzzles | puzzles, once | network | fMRI |"
 	for _, l := range languages {
 		heads += " " + strings.ReplaceAll(l.name, "-", " ") + " |"
 	}
 	return markdown(heads, rows)
+}
+
+// schemeOf returns the scheme of a name such as learn-0.2 or drawn rope.
+func schemeOf(name string) string {
+	name, _, _ = strings.Cut(name, ", ")
+	if strings.HasPrefix(name, "drawn ") {
+		return "random"
+	}
+	if scheme, sigma := train.SplitLabel(name); sigma != nil {
+		return scheme
+	}
+	return name
 }
 
 // notRun says which languages and encodings of the preset of formal languages were not trained.

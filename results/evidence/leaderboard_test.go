@@ -162,7 +162,7 @@ func TestLeaderboard(t *testing.T) {
 	spoken := readLanguages()
 	writePage(t, "../leaderboard/README.md", []part{
 		{"result", leaderWords(ranked, slices.Concat(fitted, unfitted))},
-		{"advice", advice(m, ranked, ranks)},
+		{"advice", advice(m, ranked, ranks, spoken)},
 		{"seeds", seedWords(m, ranked)},
 		{"ranks", rankTable(ranked, by, costs)},
 		{"unfitted", unfittedTable(unfitted, begun, costs)},
@@ -317,7 +317,7 @@ func extremes(ranked []ranking.Standing) (out []extreme) {
 }
 
 // advice says what to take by what is known of the places of tokens. docs/encodings.md repeats it.
-func advice(m models, ranked, onNetwork []ranking.Standing) string {
+func advice(m models, ranked, onNetwork []ranking.Standing, longer spoken) string {
 	families, p := ranking.Families(ranked, knowsOf)
 	median := map[string]string{}
 	for _, f := range families {
@@ -358,9 +358,10 @@ On the simulated network, whose tokens are in an order that means nothing, the m
 more than half of what can be learned (the share): %s. With three seeds none of these is significantly worse than the
 first. Only a learned table shows what it has found (`+"`torchpe analyze map`"+`): on this network and on fMRI,
 `+"`random`"+`, which is not trained, cannot be told from `+"`learn`"+` by its test errors.
-`, mean("learn-0.2"), mean("learn-2"), mean("learn-2, once"), mean("learn-2, once, probe"),
+
+%s`, mean("learn-0.2"), mean("learn-2"), mean("learn-2, once"), mean("learn-2, once, probe"),
 		mean("learn-0.2 with dropout"), mean("2d-fixed"), mean("2d-fixed without dropout"), point(undropped.mean),
-		span(undropped.seeds), fmt.Sprintf("%d of %d encodings", len(learned), len(onNetwork)), list(learned)))
+		span(undropped.seeds), fmt.Sprintf("%d of %d encodings", len(learned), len(onNetwork)), list(learned), lengthAdvice(longer)))
 }
 
 // seedWords sets means of three seeds beside those of fifteen.

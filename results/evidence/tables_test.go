@@ -28,11 +28,7 @@ func seedCell(r row) string {
 
 // nameOfVariant names the encoding of a row of a file that has fewer settings than puzzles.csv.
 func nameOfVariant(r row) string {
-	name := nameOf(row{"pe": r["pe"], "sigma": r["sigma"], "dropout": "0"})
-	if r["pe_init"] != "" {
-		name += ", " + r["pe_init"]
-	}
-	return name
+	return nameOf(row{"pe": r["pe"], "sigma": r["sigma"], "dropout": "0"})
 }
 
 // atPaperWidth names the models of a setting that have the paper's width and learning rate.
