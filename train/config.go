@@ -107,8 +107,8 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 		}
 	}
 	if s := c.Sequence; s != nil && (s.Text != nil || s.Form == config.Decoder) && scheme.LooksAhead(options) {
-		bad.Add("--pe %s: what a token gets depends on later ones, also under the mask of a decoder, so the model would read "+
-			"what it is to predict: give another encoding (cope with --cope-direction causal)", c.PE)
+		bad.Add("--pe %s: what a token gets depends on later ones, also under the mask of a decoder, so the model "+
+			"would read what it is to predict: give another encoding (cope with --cope-direction causal)", c.PE)
 	}
 	c.checkTaken(scheme, bad)
 	for _, tokens := range c.EvalTokens {
@@ -238,8 +238,8 @@ func (c Config) notes(t task) []string {
 		every *= t.stepsPerEpoch()
 	}
 	if c.Until != "" && every >= total {
-		notes = append(notes, fmt.Sprintf("--until %s ends no training early: --log-every %d leaves only the last record, "+
-			"and only a record can end a run", c.Until, c.LogEvery))
+		notes = append(notes, fmt.Sprintf("--until %s ends no training early: --log-every %d leaves only the last "+
+			"record, and only a record can end a run", c.Until, c.LogEvery))
 	}
 	note("warmup-steps", c.WarmupSteps)
 	if c.PEWarmupSteps != nil {

@@ -51,9 +51,10 @@ func newTextSource(c Config) (exampleSource, error) {
 		return nil, err
 	}
 	about := text.About(c.Sequence.TrainLength+1, longest[len(longest)-1]+1)
-	if last := longest[len(longest)-1]; last != c.Sequence.TestLength && c.Sequence.TestLength > c.Sequence.TrainLength {
-		about = append(about, fmt.Sprintf("the longest windows that are measured have %d characters: --test-length %d is "+
-			"no doubling of --train-length %d", last, c.Sequence.TestLength, c.Sequence.TrainLength))
+	last, s := longest[len(longest)-1], c.Sequence
+	if last != s.TestLength && s.TestLength > s.TrainLength {
+		about = append(about, fmt.Sprintf("the longest windows that are measured have %d characters: --test-length %d "+
+			"is no doubling of --train-length %d", last, s.TestLength, s.TrainLength))
 	}
 	return &textSource{text, c.Sequence.TrainLength, about}, nil
 }

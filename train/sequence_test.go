@@ -271,7 +271,8 @@ func TestDigitsAreNoCoordinates(t *testing.T) {
 func TestNoDoubling(t *testing.T) {
 	c := tinyText(t, "rope")
 	expect.NoError(t, c.Resolve())
-	expect.Contains(t, strings.Join(expect.Must(newTextSource(c)).notes(), " "), "24 characters: --test-length 30 is no doubling")
+	notes := strings.Join(expect.Must(newTextSource(c)).notes(), " ")
+	expect.Contains(t, notes, "24 characters: --test-length 30 is no doubling")
 }
 
 // A model whose logits are constants has the perplexity of guessing by them, at all lengths and

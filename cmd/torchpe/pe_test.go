@@ -103,8 +103,8 @@ func TestPEValuesOfGivenParameters(t *testing.T) {
 	if err != nil || !slices.Equal(a.Data, []float64{1, 2, 3, 4, 5, 6}) {
 		t.Errorf("%v, %v", a, err)
 	}
-	says(t, dir, "pe values learn --tokens 3 --dim 2 --fidelity text --params p.safetensors --member 3 --out x.npy", exitUsage,
-		"there is no member 3")
+	says(t, dir, "pe values learn --tokens 3 --dim 2 --fidelity text --params p.safetensors --member 3 --out x.npy",
+		exitUsage, "there is no member 3")
 	expect.NoError(t, safetensors.Write(filepath.Join(dir, "run.safetensors"), []safetensors.Tensor{table},
 		map[string]string{"config": `{"pe": "t5", "pe_options": {"t5-max-distance": "16"}, "fidelity": "code"}`}))
 	for line, want := range map[string]string{"learn": "its run has t5, not learn",

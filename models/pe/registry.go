@@ -44,8 +44,8 @@ type Scheme struct {
 	// attention. nil stands for never.
 	Ahead   func(Options) bool
 	Learned bool // initialised with sigma
-	Options      []Option
-	New          func(Config, *torchpe.ParamSet) (Encoding, error)
+	Options []Option
+	New     func(Config, *torchpe.ParamSet) (Encoding, error)
 
 	parts  []part      // of a stack
 	layers layers.List // layers of the parts

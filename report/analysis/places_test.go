@@ -144,7 +144,8 @@ func TestSpinOfWeights(t *testing.T) {
 			expect.File(t, "n.csv", nameless) + " --coordinates " + files[2],
 	} {
 		got, _ := result(t, line)
-		expect.Equal(t, what, jsonNumber(got, "models/0/blocks/0/p_smooth"), jsonNumber(same, "models/0/blocks/0/p_smooth"))
+		const p = "models/0/blocks/0/p_smooth"
+		expect.Equal(t, what, jsonNumber(got, p), jsonNumber(same, p))
 	}
 	for what, bad := range map[string]string{
 		"labels":     " --coordinates " + expect.File(t, "label.csv", "name,x,y,network\n"+at),

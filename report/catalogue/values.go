@@ -191,7 +191,8 @@ func ofMember(a array.Array, name string, want []int, member int) ([]float64, er
 	data := a.Data
 	switch {
 	case slices.Equal(a.Shape, want) && member != 0:
-		return nil, fmt.Errorf("%s has shape %v, the numbers of one model: there is no member %d", name, a.Shape, member)
+		return nil, fmt.Errorf("%s has shape %v, the numbers of one model: there is no member %d", name, a.Shape,
+			member)
 	case slices.Equal(a.Shape, want):
 	case len(a.Shape) == 0 || !slices.Equal(a.Shape[1:], want):
 		return nil, fmt.Errorf("%s has shape %v, want %v", name, a.Shape, want)

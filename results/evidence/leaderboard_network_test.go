@@ -25,8 +25,8 @@ type board struct {
 	ranked []ranking.Standing
 }
 
-// readBoard reads CSV files and ranks the encodings that have at least so many seeds by their share. It fails if rows
-// of one encoding have a seed twice.
+// readBoard reads CSV files and ranks the encodings that have at least so many seeds by their share. It fails if
+// rows of one encoding have a seed twice.
 func readBoard(t *testing.T, b board, steps string, seedsNeeded int, files ...string) board {
 	t.Helper()
 	b.models = models{}
@@ -83,15 +83,16 @@ func (b board) table() string {
 	var rows []string
 	for i, s := range b.ranked {
 		of := b.models[s.Label]
-		cells := []string{fmt.Sprint(s.Rank), fmt.Sprintf("%d to %d", s.LowRank, s.HighRank), s.Label, shiftOf(s.Scheme),
-			fmt.Sprint(len(of)), number.Bare(of.mean("train_mse"), 4), number.Bare(of.mean("test_mse_"+b.level), 4),
-			spread(s.Seeds)}
+		cells := []string{fmt.Sprint(s.Rank), fmt.Sprintf("%d to %d", s.LowRank, s.HighRank), s.Label,
+			shiftOf(s.Scheme), fmt.Sprint(len(of)), number.Bare(of.mean("train_mse"), 4),
+			number.Bare(of.mean("test_mse_"+b.level), 4), spread(s.Seeds)}
 		for _, level := range b.fewer {
 			cells = append(cells, point(b.share(level, of.mean("test_mse_"+level))))
 		}
 		rows = append(rows, "| "+strings.Join(append(cells, differs(i, s)), " | ")+" |")
 	}
-	heads := fmt.Sprintf("| rank | 95 %% | encoding | shift | n | training | test, %[1]s %% | share, %[1]s %% |", b.level)
+	heads := fmt.Sprintf("| rank | 95 %% | encoding | shift | n | training | test, %[1]s %% | share, %[1]s %% |",
+		b.level)
 	for _, level := range b.fewer {
 		heads += " share, " + level + " % |"
 	}
@@ -155,7 +156,7 @@ func networkWords(b board, puzzles []ranking.Standing) string {
 significantly worse than the first. The 95 %% interval of a mean is above .5 for %d (%s).
 
 * **Shift**: if all positions are shifted by one, some encodings change and can tell nodes apart by position; the
-others know at most distances. %s; %s, and %s without causal masks (Kruskal-Wallis test).
+others know distances, and with a mask the order. %s; %s, and %s without causal masks (Kruskal-Wallis test).
 * **Worse than the mean of the visible nodes** with all three seeds: %d encodings, %d of them with a causal mask,
 under which a node sees only the nodes before it.
 * **Fewer masked** than in training: at 15 %% the order of the first ones differs. `+"`%s`"+` has the best mean,

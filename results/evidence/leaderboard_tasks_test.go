@@ -17,7 +17,7 @@ import (
 	"torchpe/train/sweep"
 )
 
-// fmriWords says which encodings of human fMRI are ahead.
+// fmriWords says which encodings of human fMRI are ahead, and which were not run with enough seeds.
 func fmriWords(b board) string {
 	worse, below := 0, []string(nil)
 	for _, s := range b.ranked {
@@ -29,9 +29,11 @@ func fmriWords(b board) string {
 		}
 	}
 	first := b.ranked[0]
-	text := fmt.Sprintf("**The best mean is that of `%s`**, %s (rank %d to %d, 95 %%); %d of %d encodings are "+
-		"significantly worse. Worse than the mean of the visible regions: %s.", first.Label, point(first.Mean),
-		first.LowRank, first.HighRank, worse, len(b.ranked), strings.Join(below, ", "))
+	text := fmt.Sprintf("**With %s %% masked, as in training, the best mean is that of `%s`**, %s (rank %d to %d, "+
+		"95 %%); %d of the %d others are significantly worse. Worse than the mean of the visible regions: %s.",
+		b.level,
+		first.Label, point(first.Mean), first.LowRank, first.HighRank, worse, len(b.ranked)-1,
+		strings.Join(below, ", "))
 	for _, level := range b.fewer {
 		at := func(s ranking.Standing) float64 { return b.share(level, b.models[s.Label].mean("test_mse_"+level)) }
 		best := slices.Clone(b.ranked)
@@ -40,14 +42,24 @@ func fmriWords(b board) string {
 		for _, s := range best[:3] {
 			names = append(names, fmt.Sprintf("`%s` %s", s.Label, point(at(s))))
 		}
-		as := map[bool]string{true: ", as in training,"}[level == "50"]
-		text += fmt.Sprintf(" With %s %% masked%s the best means are those of %s.", level, as, strings.Join(names, ", "))
+		text += fmt.Sprintf(" With %s %% masked the best means are those of %s.", level, strings.Join(names, ", "))
+	}
+	var few []string
+	for _, name := range slices.Sorted(maps.Keys(b.models)) {
+		if len(b.models[name]) < 2 {
+			of := b.models[name]
+			few = append(few, fmt.Sprintf("`%s` (share %s)", name, point(b.share(b.level,
+				of.mean("test_mse_"+b.level)))))
+		}
+	}
+	if few != nil {
+		text += " Not ranked, with one seed: " + strings.Join(few, ", ") + "."
 	}
 	return wrapped(text + "\n")
 }
 
-// scaled lists the encodings whose positions are scaled to the length of the input. They were grouped after a look at
-// the results.
+// scaled lists the encodings whose positions are scaled to the length of the input. They were grouped after a look
+// at the results.
 var scaled = strings.Fields("comrope fourier-features golden-gate laplacian learn-resampled liere signnet")
 
 // languages are the formal languages of the leaderboard, with the accuracy of a guess.
@@ -72,10 +84,12 @@ func (l onLanguage) cell() string {
 		return "–"
 	case l.fitted == 0:
 		return fmt.Sprintf("not fitted (%s)", number.Bare(l.iid, 2))
-	case l.fitted < l.n:
-		return fmt.Sprintf("%d of %d fitted", l.fitted, l.n)
 	case l.n == 1:
 		return point(l.longer)
+	case l.fitted == 1:
+		return fmt.Sprintf("%s (1 of %d fitted)", point(l.longer), l.n)
+	case l.fitted < l.n:
+		return fmt.Sprintf("%s (%d of %d fitted)", meanSD(l.longer, l.sd), l.fitted, l.n)
 	}
 	return meanSD(l.longer, l.sd)
 }
@@ -127,17 +141,14 @@ func readLanguages() spoken {
 }
 
 // languageWords says, for each language, how many encodings have fitted, which are the best on longer inputs, and
-// whether those that change with a shift of all positions, or have a causal mask, differ from the others.
+// whether those that have a causal mask differ from the others.
 func languageWords(all spoken) string {
 	var text strings.Builder
 	for _, l := range languages {
-		of := all[l.name]
-		names := slices.DeleteFunc(slices.Sorted(maps.Keys(of)), func(name string) bool {
-			return of[name].fitted < of[name].n
-		})
-		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(of[b].longer, of[a].longer) })
+		of, names := all[l.name], all.fitted(l.name)
 		guessed := 0
 		var best []string
+		var ofScaled []float64
 		for i, name := range names {
 			if i < 8 {
 				best = append(best, fmt.Sprintf("`%s` %s", name, point(of[name].longer)))
@@ -145,23 +156,161 @@ func languageWords(all spoken) string {
 			if of[name].longer < l.guess+.05 {
 				guessed++
 			}
-		}
-		var ranks []ranking.Standing
-		var ofScaled []float64
-		for i, name := range names {
 			if slices.Contains(scaled, of[name].scheme) {
 				ofScaled = append(ofScaled, of[name].longer)
 			}
-			if !strings.HasPrefix(name, "drawn") {
-				ranks = append(ranks, ranking.Standing{Entry: ranking.Entry{Scheme: of[name].scheme}, Rank: float64(i + 1)})
+		}
+		fmt.Fprintf(&text, "* **%s** (guessing gives %s): %d of %d encodings have fitted with all their seeds. "+
+			"Best on longer inputs: %s; %d are less than .05 above guessing. %s%s\n", title(l.name),
+			number.Bare(l.guess, 1), len(names),
+			len(of), strings.Join(best, ", "), guessed, rangeOf(ofScaled), maskMedians(all, l.name))
+	}
+	cells := func(scheme string) string {
+		var own []string
+		for _, l := range languages {
+			if of := all[l.name][scheme]; of.n > 0 {
+				own = append(own, plainName(l.name)+" "+of.cell())
 			}
 		}
-		fmt.Fprintf(&text, "* **%s** (guessing gives %s): %d of %d encodings have fitted. Best on longer inputs: %s; "+
-			"%d are at most .05 above guessing. %sMedian ranks without drawn positions: %s.\n", title(l.name),
-			number.Bare(l.guess, 1), len(names), len(of), strings.Join(best, ", "), guessed, rangeOf(ofScaled),
-			compared(ranks, shiftOf, "that change with a shift")+"; "+compared(ranks, maskOf, "with a causal mask"))
+		return strings.Join(own, ", ")
 	}
-	return wrapped(text.String()) + "\n" + againWords()
+	return wrapped(fmt.Sprintf("%s\nEncodings with a mask also differ in other ways: many of them count tokens, "+
+		"or weigh near tokens more, and none was trained with and without its mask. `logn` has a mask and a "+
+		"factor for the number of keys: %s. `c-nope` has a mask and, as in its code, a temperature of .01: "+
+		"%s.\n\n%s\n%s", text.String(),
+		cells("logn"), cells("c-nope"), freshLanguages(), againWords()))
+}
+
+// plainName writes the name of a language within a sentence.
+func plainName(language string) string { return strings.ReplaceAll(language, "-", " ") }
+
+// maskMedians writes the median ranks of encodings with and without a causal mask, or "" for a language that few
+// encodings were trained on.
+func maskMedians(all spoken, language string) string {
+	if len(all[language]) < nearlyAll {
+		return ""
+	}
+	families, p := ranking.Families(all.ranks(language), maskOf)
+	of := map[string]ranking.Family{}
+	for _, f := range families {
+		of[f.Name] = f
+	}
+	return fmt.Sprintf("Median ranks without drawn positions: %s for the %d with a causal mask, %s for the %d "+
+		"others (%s; %s if similar encodings count once).", number.Fixed(of["yes"].Median, 1), of["yes"].N,
+		number.Fixed(of["no"].Median, 1), of["no"].N, number.PText(p), number.PText(onceP(all, language)))
+}
+
+// alike gives encodings that differ little the name of one of them: rotations by the offset, weights that decay with
+// the distance, and rotations by scaled coordinates.
+var alike = map[string]string{
+	"fope": "rope", "grape-m": "rope", "hope": "rope", "pope": "rope", "rope-llama3": "rope", "rope-longrope": "rope",
+	"rope-ntk": "rope", "rope-pi": "rope", "rope-yarn": "rope",
+	"dape": "kerple", "forgetting": "kerple", "grape-a": "kerple", "sandwich": "kerple",
+	"comrope": "liere", "golden-gate": "liere",
+}
+
+// onceP is p of the test of causal masks where encodings that are alike count once, with the mean of their ranks.
+func onceP(all spoken, language string) float64 {
+	ranks := all.ranks(language)
+	for i, s := range ranks {
+		ranks[i].Scheme = cmp.Or(alike[s.Scheme], s.Scheme)
+	}
+	_, p := ranking.Families(ranks, maskOf)
+	return p
+}
+
+// maskWords says on which languages encodings with a causal mask rank higher.
+func maskWords(all spoken) string {
+	var tests []string
+	for _, l := range languages {
+		if len(all[l.name]) < nearlyAll {
+			continue
+		}
+		families, p := ranking.Families(all.ranks(l.name), maskOf)
+		rank := "they rank higher"
+		if p >= .05 {
+			rank = "no difference"
+		} else if families[0].Name != "yes" {
+			rank = "they rank lower"
+		}
+		tests = append(tests, fmt.Sprintf("%s: %s (%s; %s if similar encodings count once)", plainName(l.name), rank,
+			number.PText(p), number.PText(onceP(all, l.name))))
+	}
+	return strings.Join(tests, "; ")
+}
+
+// freshLanguages sets the means of further seeds beside the first seed's, by which encodings were chosen for them.
+func freshLanguages() string {
+	earlier := map[string]bool{} // with three seeds from the start
+	for _, r := range records("../lengths-cpu/models.csv") {
+		earlier[r["encoding"]] = true
+	}
+	values := map[[2]string]map[bool][]float64{}
+	for _, r := range records("../leaderboard/languages.csv") {
+		key := [2]string{r["sequence_language"], nameOfVariant(r)}
+		if r["fitted"] == "no" || earlier[key[1]] {
+			continue
+		}
+		if values[key] == nil {
+			values[key] = map[bool][]float64{}
+		}
+		values[key][r["seed"] == "1"] = append(values[key][r["seed"] == "1"], r.number("validation"))
+	}
+	var parts []string
+	for _, l := range languages {
+		var first, fresh []float64
+		for key, of := range values {
+			if key[0] == l.name && len(of[true]) > 0 && len(of[false]) > 0 {
+				first, fresh = append(first, of[true][0]), append(fresh, stats.Mean(of[false]))
+			}
+		}
+		if first != nil {
+			parts = append(parts, fmt.Sprintf("%s, %d encodings: %s with the first seed, %s with the others",
+				plainName(l.name), len(first), point(stats.Mean(first)), point(stats.Mean(fresh))))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return "**Fresh seeds** of encodings that were mostly chosen because their first seed did well, " +
+		"so that its mean is too " +
+		"high; means over encodings: " + strings.Join(parts, "; ") + ".\n"
+}
+
+// nearlyAll is the number of encodings that a language needs for sentences about all of them.
+const nearlyAll = 40
+
+// fitted returns the encodings of which all models have fitted a language, the best on longer inputs first.
+func (s spoken) fitted(language string) []string {
+	of := s[language]
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(of)), func(name string) bool {
+		return of[name].fitted < of[name].n
+	})
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(of[b].longer, of[a].longer) })
+	return names
+}
+
+// ranks returns the ranks of these encodings, without those of drawn positions. Equal ones share their mean rank.
+func (s spoken) ranks(language string) (ranks []ranking.Standing) {
+	var accuracies []float64
+	for _, name := range s.fitted(language) {
+		if of := s[language][name]; !strings.HasPrefix(name, "drawn") {
+			ranks = append(ranks, standing(of.scheme, 0))
+			accuracies = append(accuracies, of.longer)
+		}
+	}
+	for i := range ranks {
+		above, equal := 0, 0
+		for _, v := range accuracies {
+			if v > accuracies[i] {
+				above++
+			} else if v == accuracies[i] {
+				equal++
+			}
+		}
+		ranks[i].Rank = float64(above) + float64(equal+1)/2
+	}
+	return ranks
 }
 
 // againWords compares models of languages.csv with those of ../lengths-cpu that have the same encoding and seed.
@@ -184,25 +333,26 @@ func againWords() string {
 			same++
 		}
 	}
-	return wrapped(fmt.Sprintf("%d models of those ten encodings were trained again with a later build, the same seed and another machine: "+
-		"%d have the same accuracy on longer inputs, and the others differ by at most %s.\n", n, same, point(most)))
+	return wrapped(fmt.Sprintf("%d models of those ten encodings were trained again with a later build, the same "+
+		"seed and another machine: %d have the same accuracy on longer inputs, and the others differ by at most "+
+		"%s. So a difference of .1 between two encodings with one seed each may be nothing.\n", n, same,
+		point(most)))
 }
 
 // lengthAdvice says which encodings that have fitted all languages that nearly all encodings were trained on are the
 // best on longer inputs.
 func lengthAdvice(all spoken) string {
-	const most = 40
 	var tried []string
 	score := map[string]float64{}
 	count := map[string]int{}
 	for _, l := range languages {
-		if len(all[l.name]) < most {
+		if len(all[l.name]) < nearlyAll {
 			continue
 		}
-		tried = append(tried, strings.ReplaceAll(l.name, "-", " "))
+		tried = append(tried, plainName(l.name))
 		for name, of := range all[l.name] {
+			count[name] += oneIf(of.fitted == of.n)
 			if of.fitted == of.n {
-				count[name]++
 				score[name] += (of.longer - l.guess) / (1 - l.guess)
 			}
 		}
@@ -214,45 +364,46 @@ func lengthAdvice(all spoken) string {
 	for _, name := range names[:8] {
 		best = append(best, fmt.Sprintf("`%s` %s", name, point(score[name]/float64(n))))
 	}
-	return fmt.Sprintf("On longer inputs than in training (%s; lengths 1 to 20, then 30 to 100), %d encodings have fitted "+
-		"all languages. The best, by accuracy with guessing as 0, are %s. Most were trained with one seed on each language.\n",
-		wording.List(n, tried), len(names), strings.Join(best, ", "))
+	return fmt.Sprintf("On longer inputs than in training (%s; lengths 1 to 20, then 30 to 100), %d of %d "+
+		"encodings have fitted all languages. A score is 0 for guessing and 1 if all is right. The best means "+
+		"over the languages are %s; most encodings have one seed, so that the order of close ones is not known.\n",
+		wording.List(n, tried),
+		len(names), len(count), strings.Join(best, ", "))
 }
 
-// rangeOf writes the accuracies of the scaled encodings.
+// rangeOf writes the accuracies of the scaled encodings that have fitted.
 func rangeOf(longer []float64) string {
 	if longer == nil {
 		return ""
 	}
-	return fmt.Sprintf("The %d whose positions are scaled to the length of the input have %s to %s. ", len(longer),
-		point(slices.Min(longer)), point(slices.Max(longer)))
+	return fmt.Sprintf("Of the %d whose positions are scaled to the length of the input, %d have fitted: %s to %s. ",
+		len(scaled), len(longer), point(slices.Min(longer)), point(slices.Max(longer)))
 }
 
 // title writes the name of a language at the start of a sentence.
 func title(language string) string {
-	return strings.ToUpper(language[:1]) + strings.ReplaceAll(language[1:], "-", " ")
+	return strings.ToUpper(language[:1]) + plainName(language[1:])
 }
 
 // maskOf says whether an encoding has a causal mask on formal languages, where alibi and transformer-xl have none.
 func maskOf(scheme string) string {
-	if scheme != "alibi" && scheme != "transformer-xl" && isCausal(ranking.Standing{Entry: ranking.Entry{Scheme: scheme}}) {
+	if scheme != "alibi" && scheme != "transformer-xl" && isCausal(standing(scheme, 0)) {
 		return "yes"
 	}
 	return "no"
 }
 
-// compared writes the median ranks of those for which kind is yes, and of the others, with a test.
-func compared(ranks []ranking.Standing, kind func(scheme string) string, yes string) string {
-	families, p := ranking.Families(ranks, kind)
-	of := map[string]ranking.Family{}
-	for _, f := range families {
-		of[f.Name] = f
+// standing returns a scheme with its rank.
+func standing(scheme string, rank float64) ranking.Standing {
+	return ranking.Standing{Entry: ranking.Entry{Scheme: scheme}, Rank: rank}
+}
+
+// oneIf returns 1 for true.
+func oneIf(yes bool) int {
+	if yes {
+		return 1
 	}
-	if len(of) < 2 {
-		return "none or all " + yes
-	}
-	return fmt.Sprintf("%s for the %d %s, %s for the %d others (%s)", number.Fixed(of["yes"].Median, 1), of["yes"].N, yes,
-		number.Fixed(of["no"].Median, 1), of["no"].N, number.PText(p))
+	return 0
 }
 
 // taskTable sets the tasks side by side: accuracy on puzzles, shares on masked prediction, and accuracy on longer
@@ -286,17 +437,18 @@ func taskTable(fitted map[string]entry, unfitted []entry, network, fmri board, a
 			set(name, 4+i, of.cell())
 		}
 	}
+	notApplicable(cells)
 	var rows []string
 	for _, name := range slices.Sorted(maps.Keys(cells)) {
 		mask := map[string]string{"yes": "yes", "no": ""}[maskOf(schemeOf(name))]
 		if schemeOf(name) == "alibi" || schemeOf(name) == "transformer-xl" {
-			mask = "not on languages"
+			mask = "puzzles and network"
 		}
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", name, mask, strings.Join(cells[name], " | ")))
 	}
 	heads := "| encoding | causal mask | puzzles | puzzles, once | network | fMRI |"
 	for _, l := range languages {
-		heads += " " + strings.ReplaceAll(l.name, "-", " ") + " |"
+		heads += " " + plainName(l.name) + " |"
 	}
 	return markdown(heads, rows)
 }
@@ -313,36 +465,104 @@ func schemeOf(name string) string {
 	return name
 }
 
-// notRun says which languages and encodings of the preset of formal languages were not trained.
-func notRun(all spoken) string {
+// notApplicable marks the cells of tasks that an encoding cannot be trained on, or not sensibly, according to the
+// presets.
+func notApplicable(cells map[string][]string) {
+	network, longer := schemesOf("leader-nmar"), schemesOf("leader-length")
+	for name, of := range cells {
+		scheme := schemeOf(name)
+		mark := func(task int, applies bool) {
+			if of[task] == "–" && !applies {
+				of[task] = "n/a"
+			}
+		}
+		mark(2, network[scheme])
+		for i := range languages {
+			mark(4+i, longer[scheme] || strings.HasPrefix(name, "drawn"))
+		}
+	}
+}
+
+// schemesOf returns the encodings of a preset.
+func schemesOf(preset string) map[string]bool {
 	schemes := map[string]bool{}
-	for _, p := range expect.Must(expect.Must(sweep.FindPreset("leader-length")).Spec.Points()) {
+	for _, p := range expect.Must(expect.Must(sweep.FindPreset(preset)).Spec.Points()) {
 		for _, s := range p.Settings {
 			if s.Flag == "pe" {
 				schemes[s.Value] = true
 			}
 		}
 	}
+	return schemes
+}
+
+// notRun says which encodings of the presets of fMRI and formal languages were not trained.
+func notRun(fmri board, all spoken) string {
+	inFMRI := map[string]bool{}
+	for name := range fmri.models {
+		inFMRI[schemeOf(name)] = true
+	}
+	var left []string
+	for _, scheme := range append(slices.Sorted(maps.Keys(schemesOf("leader-fmri"))), "laplacian", "graphormer",
+		"rrwp") {
+		if !inFMRI[scheme] {
+			left = append(left, "`"+scheme+"`")
+		}
+	}
+	schemes := schemesOf("leader-length")
 	var parts []string
 	for _, l := range languages {
-		has, many := map[string]bool{}, map[string]bool{}
+		none, few := 0, 0
+		n := map[string]int{}
 		for _, of := range all[l.name] {
-			has[of.scheme] = true
-			if of.n >= 3 {
-				many[of.scheme] = true
-			}
+			n[of.scheme] = max(n[of.scheme], of.n)
 		}
-		count := func(of map[string]bool) (n int) {
-			for scheme := range schemes {
-				if !of[scheme] {
-					n++
-				}
-			}
-			return n
+		for scheme := range schemes {
+			none += oneIf(n[scheme] == 0)
+			few += oneIf(n[scheme] > 0 && n[scheme] < 3)
 		}
-		parts = append(parts, fmt.Sprintf("%s: %d have none, %d have fewer than three", strings.ReplaceAll(l.name, "-",
-			" "), count(has), count(many)))
+		parts = append(parts, fmt.Sprintf("%s, %d not trained and %d with fewer than three seeds",
+			plainName(l.name), none, few))
 	}
-	return wrapped(fmt.Sprintf("**Not run**: modular arithmetic, and seeds of the %d encodings of `leader-length` "+
-		"(%s). No encoding that was tried fits parity check.\n", len(schemes), strings.Join(parts, "; ")))
+	return wrapped(fmt.Sprintf("**Not run**: on fMRI, %s, and other encodings; of the %d encodings for languages: "+
+		"%s; modular arithmetic. Parity check was tried with ten encodings, and none fits.\n",
+		strings.Join(left, ", "), len(schemes),
+		strings.Join(parts, "; ")))
+}
+
+// taskWords says how the tasks go together, and where the best on longer inputs is on the others.
+func taskWords(fitted map[string]entry, network board, puzzles []ranking.Standing, all spoken) string {
+	var parts []string
+	for _, l := range languages {
+		if len(all[l.name]) < nearlyAll {
+			continue
+		}
+		var onPuzzles, onNetwork, longer, longer2 []float64
+		for _, name := range all.fitted(l.name) {
+			if e, is := fitted[name]; is {
+				onPuzzles, longer = append(onPuzzles, e.rows.mean("validation")), append(longer,
+					all[l.name][name].longer)
+			}
+			if i := slices.IndexFunc(network.ranked, labelled(name)); i >= 0 {
+				onNetwork = append(onNetwork, network.ranked[i].Mean)
+				longer2 = append(longer2, all[l.name][name].longer)
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%s, %s with puzzles (%d encodings) and %s with the network (%d)",
+			plainName(l.name), number.Bare(expect.Must(stats.Spearman(onPuzzles, longer)).Statistic, 2), len(longer),
+			number.Bare(expect.Must(stats.Spearman(onNetwork, longer2)).Statistic, 2), len(longer2)))
+	}
+	const best = "path"
+	place := func(of []ranking.Standing) string {
+		return fmt.Sprintf("rank %g of %d", of[slices.IndexFunc(of, labelled(best))].Rank, len(of))
+	}
+	return wrapped(fmt.Sprintf("**No encoding is among the first on all tasks.** Accuracy on longer inputs goes "+
+		"with less on the others (Spearman's ρ): %s. `%s`, which is among the first on languages, "+
+		"has %s on puzzles and %s on the network.\n",
+		strings.Join(parts, "; "), best, place(puzzles), place(network.ranked)))
+}
+
+// labelled returns a function that tells a standing by its label.
+func labelled(name string) func(ranking.Standing) bool {
+	return func(s ranking.Standing) bool { return s.Label == name }
 }

@@ -157,11 +157,12 @@ func TestLeaderboard(t *testing.T) {
 		onNetwork = append(onNetwork, network.models[s.Label].any())
 	}
 	onNetwork = append(onNetwork, network.models[ropeOnLine].any()) // not ranked
-	fmri := readBoard(t, board{task: "fmri", level: "90", fewer: []string{"50", "15"}}, "12000", 2,
+	fmri := readBoard(t, board{task: "fmri", level: "50", fewer: []string{"90", "15"}}, "12000", 2,
 		"fmri.csv", "../leaderboard/fmri.csv")
 	spoken := readLanguages()
 	writePage(t, "../leaderboard/README.md", []part{
-		{"result", leaderWords(ranked, slices.Concat(fitted, unfitted))},
+		{"result", leaderWords(ranked, slices.Concat(fitted, unfitted), maskWords(spoken), fmri.ranked,
+			network.ranked[0])},
 		{"advice", advice(m, ranked, ranks, spoken)},
 		{"seeds", seedWords(m, ranked)},
 		{"ranks", rankTable(ranked, by, costs)},
@@ -177,7 +178,8 @@ func TestLeaderboard(t *testing.T) {
 		{"network, missing", missing("leader-nmar", onNetwork)},
 		{"fmri", fmriWords(fmri)}, {"fmri, ranks", fmri.table()},
 		{"languages", languageWords(spoken)},
-		{"tasks", taskTable(by, unfitted, network, fmri, spoken)}, {"tasks, not run", notRun(spoken)},
+		{"tasks, words", taskWords(by, network, ranked, spoken)},
+		{"tasks", taskTable(by, unfitted, network, fmri, spoken)}, {"tasks, not run", notRun(fmri, spoken)},
 	})
 
 	readme := string(expect.Must(os.ReadFile("../../README.md")))
@@ -224,7 +226,8 @@ func leaderPanels(ranked []ranking.Standing, by map[string]entry) []figure.Panel
 }
 
 // leaderWords says how many encodings are significantly worse than the first.
-func leaderWords(ranked []ranking.Standing, all []entry) string {
+func leaderWords(ranked []ranking.Standing, all []entry, masks string, onFMRI []ranking.Standing,
+	onNetwork ranking.Standing) string {
 	worse := 0
 	encodings := map[string]bool{}
 	for _, e := range all {
@@ -249,14 +252,32 @@ func leaderWords(ranked []ranking.Standing, all []entry) string {
 			}
 		}
 	}
-	return wrapped(fmt.Sprintf("**On puzzles, encodings that know the grid rank higher than those that know an "+
-		"order**, in %s of the pairs; the best of the latter is `%s`. The best mean is that of "+
-		"`%s`: it solves %s of the validation puzzles (rank %d to %d, 95 %%). %d encodings are significantly worse; "+
-		"for the other %d, three seeds do not show a difference. Of %d encodings, counting each σ and placement, the "+
-		"%d that have fitted with all three seeds are ranked. **On a network, whose tokens have no order, a learned "+
-		"table is among the first** (below).\n", number.Percent(float64(ahead)/float64(pairs)), order, best.Label,
-		point(best.Mean), best.LowRank, best.HighRank, worse,
-		len(ranked)-1-worse, len(encodings), len(ranked)))
+	return wrapped(fmt.Sprintf(`* **Tokens on a grid (puzzles)**: encodings that know the grid rank higher than
+those that know an order, in %s of the pairs; the best of the latter is %s. The best mean is that of %s: it solves
+%s of the validation puzzles (rank %d to %d, 95 %%). %d encodings are significantly worse; for the other %d, three
+seeds do not show a difference. Of %d encodings, counting each σ and placement, the %d that have fitted with all
+three seeds are ranked.
+* **Tokens in an order that means nothing (simulated network)**: a learned table is among the first. The best mean
+is that of %s.
+* **Brain regions (human fMRI, at most three seeds)**: the best mean is that of %s; %s, which know at most offsets,
+are the last.
+* **Inputs longer than in training (formal languages, one seed for most)**: encodings with a causal mask compared
+with the others; %s. None was trained with and without its mask.
+`, number.Percent(float64(ahead)/float64(pairs)), "`"+order+"`", "`"+best.Label+"`", point(best.Mean), best.LowRank,
+		best.HighRank, worse, len(ranked)-1-worse, len(encodings), len(ranked), "`"+onNetwork.Label+"`",
+		"`"+onFMRI[0].Label+"`", lastOf(onFMRI, 3), masks))
+}
+
+// lastOf names the last n encodings, which must be those that do not change with a shift.
+func lastOf(ranked []ranking.Standing, n int) string {
+	var names []string
+	for _, s := range ranked[len(ranked)-n:] {
+		if shiftOf(s.Scheme) == "yes" {
+			panic(s.Label + " is among the last " + fmt.Sprint(n) + ": change the sentence")
+		}
+		names = append(names, "`"+s.Label+"`")
+	}
+	return wording.List(n, names)
 }
 
 // wrapped breaks the paragraphs of a text and the items of its lists, which stay indented, at 110 columns.
@@ -357,11 +378,13 @@ and width 160 (five seeds).
 On the simulated network, whose tokens are in an order that means nothing, the means of %s show, after 4,000 steps,
 more than half of what can be learned (the share): %s. With three seeds none of these is significantly worse than the
 first. Only a learned table shows what it has found (`+"`torchpe analyze map`"+`): on this network and on fMRI,
-`+"`random`"+`, which is not trained, cannot be told from `+"`learn`"+` by its test errors.
+`+"`random`"+`, which is not trained, cannot be told from `+"`learn`"+` by its test errors (on fMRI after 12,000
+steps).
 
 %s`, mean("learn-0.2"), mean("learn-2"), mean("learn-2, once"), mean("learn-2, once, probe"),
 		mean("learn-0.2 with dropout"), mean("2d-fixed"), mean("2d-fixed without dropout"), point(undropped.mean),
-		span(undropped.seeds), fmt.Sprintf("%d of %d encodings", len(learned), len(onNetwork)), list(learned), lengthAdvice(longer)))
+		span(undropped.seeds), fmt.Sprintf("%d of %d encodings", len(learned), len(onNetwork)), list(learned),
+		lengthAdvice(longer)))
 }
 
 // seedWords sets means of three seeds beside those of fifteen.
@@ -448,12 +471,13 @@ func freshWords(ranked []ranking.Standing, by map[string]entry) string {
 	return wrapped(fmt.Sprintf("**Fresh seeds**: two seeds (%s) that are not used for the ranks exist for %d "+
 		"ranked encodings; %s. Their means correlate with the ranked ones by Spearman's ρ = %s and are %s %s on "+
 		"average. %d differ by more than .1; if all encodings had one spread of seeds (SD %s), it would be %.0f.\n",
-		strings.Join(freshSeeds, ", "), len(old), have, point(rho.Statistic), point(more), than, apart, point(pooled),
+		strings.Join(freshSeeds, ", "), len(old), have, point(rho.Statistic), point(more), than, apart,
+		point(pooled),
 		chance*float64(len(old))))
 }
 
-// confoundWords compares encodings that know the grid with those that know an order, without causal masks and on each
-// device, and says how validation goes with the length of training.
+// confoundWords compares encodings that know the grid with those that know an order, without causal masks and on
+// each device, and says how validation goes with the length of training.
 func confoundWords(ranked []ranking.Standing, by map[string]entry) string {
 	// of returns how many of those that know an order and the grid are taken, and the median ranks of these.
 	of := func(take func(r row) bool) (count, medians string) {
