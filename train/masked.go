@@ -429,6 +429,9 @@ func (t *maskedTask) prepareTests(seed uint64, baselines *masked.Baselines) (err
 	if t.positionsGiven {
 		at := t.positions
 		binary.Write(h, binary.LittleEndian, toInt64(at.Index))
+		for _, cell := range at.Cells {
+			binary.Write(h, binary.LittleEndian, toInt64(cell[:]))
+		}
 		for _, point := range at.Points {
 			binary.Write(h, binary.LittleEndian, point)
 		}

@@ -253,7 +253,7 @@ func (f *checkFlags) compareLayer(model *catalogue.Checkpoint) (r result, err er
 			f.layer, own.Heads)
 	}
 	if here, there := now.DModel/now.Heads, own.DModel/own.Heads; here != there {
-		return r, fmt.Errorf("%s: the arrays are of heads of %d dimensions, and layer %d has %d", f.against, here,
+		return r, fmt.Errorf("%s: the arrays have heads of width %d, and those of layer %d have %d", f.against, here,
 			f.layer, there)
 	}
 	if check.Positions, err = catalogue.Place("line", check.Setting.Tokens); err != nil {

@@ -57,7 +57,7 @@ func TestPECheckModelRefuses(t *testing.T) {
 		"--model smollm3.json --layer 3 --out a.npz":              "nope has no table",
 		"--model smollm3.json --layer 3 --against cos.npz":        "layer 3 has no rotation",
 		"--model config.json --layer 9 --against cos.npz":         "layer 9: there are layers",
-		"--model config.json --layer 0 --against cos.npz":         "heads of 16 dimensions, and layer 0 has 64",
+		"--model config.json --layer 0 --against cos.npz":         "heads of width 16, and those of layer 0 have 64",
 		"--model bloom.json --layer 0 --against bias.npy":         "the arrays have 2 heads, and layer 0 has 4",
 		"--out a.npz --against cos.npz":                           "--against and --out exclude each other",
 		"--model config.json --against cos.npz --tolerance -1":    "want a number in [0, 1)",

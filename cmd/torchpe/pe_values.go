@@ -182,7 +182,7 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 	}
 	if err := ofSameRun(f.params, scheme, s); err != nil {
 		i.Close()
-		return nil, fmt.Errorf("--params: %w", err)
+		return nil, err
 	}
 	given, unread, err := arrayfile.ReadReal(f.params, f.header)
 	if err == nil {
@@ -197,7 +197,8 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 	return i, nil
 }
 
-// ofSameRun returns an error if a file of parameters says that its run has another encoding, or other options.
+// ofSameRun returns an error if a file of parameters says that its run has another encoding, or other options than
+// those that are not given here.
 func ofSameRun(path string, scheme pe.Scheme, s catalogue.Setting) error {
 	if filepath.Ext(path) != ".safetensors" {
 		return nil
@@ -208,22 +209,22 @@ func ofSameRun(path string, scheme pe.Scheme, s catalogue.Setting) error {
 	}
 	run, err := config.Parse([]byte(f.Metadata[runlog.ConfigKey]))
 	if err != nil {
-		return fmt.Errorf("%s: the configuration of its run: %w", path, err)
+		return nil // not a run of this version
 	}
 	if run.PE != scheme.Name {
-		return fmt.Errorf("%s: its run has %s, not %s", path, run.PE, scheme.Name)
+		return fmt.Errorf("--params: %s: its run has %s, not %s", path, run.PE, scheme.Name)
 	}
 	of, err := scheme.Resolve(run.Fidelity, run.PEOptions)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("--params: %s: %w", path, err)
 	}
 	own, err := scheme.Resolve(s.Fidelity, s.Given)
 	if err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
-		if of[name] != own[name] {
-			return fmt.Errorf("%s: its run has --%s %s, here it is %s: give it", path, name, of[name], own[name])
+		if _, isGiven := s.Given[name]; of[name] != own[name] && !isGiven {
+			return fmt.Errorf("--params: %s: its run has --%s %s, here it is %s: give it", path, name, of[name], own[name])
 		}
 	}
 	return nil

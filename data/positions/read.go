@@ -153,7 +153,7 @@ func (f *File) row(i int) string {
 // checkHeadings fails if a column of coordinates is headed as labels of modules are.
 func (f *File) checkHeadings() {
 	if i := slices.IndexFunc(f.Axes, partition.IsHeading); i >= 0 && f.Form == Coordinates {
-		f.fail("its column %q holds labels, not coordinates: leave it out", f.Axes[i])
+		f.fail("its column %q seems to hold labels, not coordinates: leave it out, or rename it", f.Axes[i])
 	}
 }
 
@@ -188,7 +188,7 @@ func (f *File) decideForm() {
 		case f.Form == Edges && f.columns != 2 && f.columns != 3:
 			array.Failf("%s: an edge is two tokens and optionally a weight", shape)
 		case f.Form == Coordinates && f.columns == f.rows && f.rows > 3 && f.mayBeDistances():
-			array.Failf("%s, all above 0 except those on the diagonal: these are distances, not coordinates", shape)
+			array.Failf("%s, all above 0 except those on the diagonal: these seem to be distances, not coordinates", shape)
 		}
 		return
 	}

@@ -92,7 +92,7 @@ func (p projectionFiles) matrix(reference string, d int, header text.Choice) ([]
 		switch {
 		case len(shape) != 2 || shape[axis] != d || shape[1-axis] < 1:
 			return fmt.Errorf("shape %v: want "+want, shape, d)
-		case shape[1-axis] == 3*d:
+		case shape[1-axis] == 3*d && p.query == p.key:
 			return fmt.Errorf("shape %v: these seem to be the weights of queries, keys and values in one: give the "+
 				"queries' and the keys' part in two files", shape)
 		}

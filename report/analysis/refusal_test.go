@@ -69,7 +69,7 @@ func TestRefusals(t *testing.T) {
 		{"rank --table good.csv --positions 99999999999999999999:", []string{"FROM:TO"}},
 		{"rank --table good.csv --positions 0:9", []string{"0:9 of 3"}},
 		{"rank nowhere", []string{"nowhere"}},
-		{"rank --table labelled.csv", []string{"the column network holds labels"}},
+		{"rank --table labelled.csv", []string{"the column network seems to hold labels"}},
 		{"rank .", []string{"no run found"}},
 		{"rank good.csv", []string{"a file is not a run", "--table good.csv"}},
 		// A quoted decimal comma would be taken as a name, and its column lost.

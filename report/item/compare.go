@@ -131,7 +131,8 @@ const notMeasured = "not measured"
 
 // IntervalText returns "−.012 to .034".
 func IntervalText(measure string, v stats.Interval) string {
-	return Text(measure, v.Low) + " to " + Text(measure, v.High)
+	decimals := enough(measure, max(math.Abs(v.Low), math.Abs(v.High)))
+	return Decimals(v.Low, decimals) + " to " + Decimals(v.High, decimals)
 }
 
 // MeanText returns ".956 ± .039", or ".956" for one value.

@@ -159,8 +159,12 @@ func plain(s string) string { return strings.ReplaceAll(s, "−", "-") }
 
 // shown formats the cell for people.
 func (c Cell) shown(decimals int) string {
+	size := math.Abs(c.value)
+	if c.kind == meanSD && c.sd > size {
+		size = c.sd
+	}
 	if (c.kind == decimal || c.kind == meanSD) && decimals > 2 {
-		decimals = number.Enough(c.value, decimals)
+		decimals = number.Enough(size, decimals)
 	}
 	switch c.kind {
 	case text:

@@ -427,10 +427,11 @@ func taskTable(fitted map[string]entry, unfitted []entry, network, fmri board, a
 	for _, e := range fitted { // some at another rate only
 		onPuzzles(e.encoding(), point(e.rows.mean("validation")))
 	}
-	for i, b := range []board{network, fmri} {
-		for _, s := range b.ranked {
-			set(s.Label, 2+i, point(s.Mean))
-		}
+	for _, s := range network.ranked {
+		set(s.Label, 2, point(s.Mean))
+	}
+	for name, of := range fmri.models { // also of one seed
+		set(name, 3, point(fmri.share(fmri.level, of.mean("test_mse_"+fmri.level))))
 	}
 	for i, l := range languages {
 		for name, of := range all[l.name] {
@@ -476,7 +477,7 @@ func notApplicable(cells map[string][]string) {
 				of[task] = "n/a"
 			}
 		}
-		mark(2, network[scheme])
+		mark(2, network[scheme] && scheme != ropeOnLine)
 		for i := range languages {
 			mark(4+i, longer[scheme] || strings.HasPrefix(name, "drawn"))
 		}
