@@ -250,8 +250,8 @@ func FindGraph(c Config) (g TokenGraph, err error) {
 	sparsity, why := c.sparsity(n)
 	k := int(math.Round((1 - sparsity) * float64(n)))
 	if k < 1 || k > n-1 {
-		return g, fmt.Errorf("--pe-init-sparsity %g joins each of %d tokens with %d others: give a share that leaves 1 "+
-			"to %d", sparsity, n, k, n-1)
+		return g, fmt.Errorf("--pe-init-sparsity %g joins each of %d tokens with %d others: give a share that leaves "+
+			"1 to %d", sparsity, n, k, n-1)
 	}
 	for i, row := range metrics.Strongest(r, n, k) {
 		if !slices.Contains(row, true) {

@@ -224,7 +224,8 @@ func ofSameRun(path string, scheme pe.Scheme, s catalogue.Setting) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		if _, isGiven := s.Given[name]; of[name] != own[name] && !isGiven {
-			return fmt.Errorf("--params: %s: its run has --%s %s, here it is %s: give it", path, name, of[name], own[name])
+			return fmt.Errorf("--params: %s: its run has --%s %s, here it is %s: give it", path, name, of[name],
+				own[name])
 		}
 	}
 	return nil

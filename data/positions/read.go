@@ -188,7 +188,8 @@ func (f *File) decideForm() {
 		case f.Form == Edges && f.columns != 2 && f.columns != 3:
 			array.Failf("%s: an edge is two tokens and optionally a weight", shape)
 		case f.Form == Coordinates && f.columns == f.rows && f.rows > 3 && f.mayBeDistances():
-			array.Failf("%s, all above 0 except those on the diagonal: these seem to be distances, not coordinates", shape)
+			array.Failf("%s, all above 0 except those on the diagonal: these seem to be distances, not coordinates",
+				shape)
 		}
 		return
 	}

@@ -275,8 +275,8 @@ func (in *Input) fileTables(reference string) (*Model, error) {
 			"run whose map this is", a.Source, mapModule)
 	}
 	if i := slices.IndexFunc(a.Columns, partition.IsHeading); i >= 0 {
-		return nil, fmt.Errorf("%s: the column %s seems to hold labels, not a dimension of a table: leave it out, or rename it", a.Source,
-			a.Columns[i])
+		return nil, fmt.Errorf("%s: the column %s seems to hold labels, not a dimension of a table: leave it out, or "+
+			"rename it", a.Source, a.Columns[i])
 	}
 	in.Notes = append(in.Notes, numberedNames(a))
 	m := &Model{Subject: Subject{Source: a.Source}, Names: a.Rows}

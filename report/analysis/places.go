@@ -108,7 +108,8 @@ func (m *Model) grid() (cells [][]float64, from string, err error) {
 	if file == nil {
 		if m.isRun() && !m.member.Run.Config.HasPuzzles() {
 			return nil, "", fmt.Errorf("the tokens of task %s are on a line unless --positions of the training says "+
-				"otherwise, so there is no grid: name a file in place of rows, columns, grid or 2d-fixed", m.member.Run.Config.Task)
+				"otherwise, so there is no grid: name a file in place of rows, columns, grid or 2d-fixed",
+				m.member.Run.Config.Task)
 		}
 		side := int(math.Round(math.Sqrt(float64(m.tokens))))
 		if side < 2 || side*side != m.tokens {

@@ -239,7 +239,7 @@ func maskWords(all spoken) string {
 	return strings.Join(tests, "; ")
 }
 
-// freshLanguages sets the means of further seeds beside the first seed's, by which encodings were chosen for them.
+// freshLanguages sets the means of further seeds beside the first seed's, by which many were chosen for them.
 func freshLanguages() string {
 	earlier := map[string]bool{} // with three seeds from the start
 	for _, r := range records("../lengths-cpu/models.csv") {
@@ -272,9 +272,8 @@ func freshLanguages() string {
 	if parts == nil {
 		return ""
 	}
-	return "**Fresh seeds** of encodings that were mostly chosen because their first seed did well, " +
-		"so that its mean is too " +
-		"high; means over encodings: " + strings.Join(parts, "; ") + ".\n"
+	return "**Fresh seeds** exist for some encodings, many of which were chosen because their first seed did well. " +
+		"Means over encodings: " + strings.Join(parts, "; ") + ".\n"
 }
 
 // nearlyAll is the number of encodings that a language needs for sentences about all of them.
