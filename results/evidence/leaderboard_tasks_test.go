@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"testing"
 
 	"torchpe/internal/expect"
 	"torchpe/internal/number"
@@ -98,7 +99,8 @@ func (l onLanguage) cell() string {
 type spoken map[string]map[string]onLanguage
 
 // readLanguages reads the models of ../lengths-cpu and, of other encodings, those of languages.csv.
-func readLanguages() spoken {
+func readLanguages(t *testing.T) spoken {
+	t.Helper()
 	all := spoken{}
 	for _, l := range languages {
 		all[l.name] = map[string]onLanguage{}
@@ -115,9 +117,15 @@ func readLanguages() spoken {
 		}
 	}
 	rows := map[[2]string][]row{}
+	known := map[[3]string]bool{}
 	for _, r := range records("../leaderboard/languages.csv") {
 		key := [2]string{r["sequence_language"], nameOfVariant(r)}
 		rows[key] = append(rows[key], r)
+		model := [3]string{key[0], key[1], r["seed"]}
+		if known[model] {
+			t.Fatalf("languages.csv has %q twice", model)
+		}
+		known[model] = true
 	}
 	for key, of := range rows {
 		if _, isThere := all[key[0]][key[1]]; isThere {

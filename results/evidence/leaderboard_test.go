@@ -159,7 +159,7 @@ func TestLeaderboard(t *testing.T) {
 	onNetwork = append(onNetwork, network.models[ropeOnLine].any()) // not ranked
 	fmri := readBoard(t, board{task: "fmri", level: "50", fewer: []string{"90", "15"}}, "12000", 2,
 		"fmri.csv", "../leaderboard/fmri.csv")
-	spoken := readLanguages()
+	spoken := readLanguages(t)
 	writePage(t, "../leaderboard/README.md", []part{
 		{"result", leaderWords(ranked, slices.Concat(fitted, unfitted), maskWords(spoken), fmri.ranked,
 			network.ranked[0])},
