@@ -138,6 +138,41 @@ func TestSettingsNameWhatTorchpeKnows(t *testing.T) {
 	expect.Contains(t, s.Help, pe.InitForms)
 }
 
+// What another task left in a config.json has no effect.
+func TestLeftOvers(t *testing.T) {
+	puzzles, same := tiny(t, "learn"), tiny(t, "learn")
+	puzzles.Epochs, same.Epochs, puzzles.Steps = 400, 400, 5000
+	puzzles.LogEvery, same.LogEvery = 0, 0
+	expect.NoError(t, puzzles.Resolve())
+	expect.NoError(t, same.Resolve())
+	expect.Equal(t, "steps and log_every", [2]int{puzzles.Steps, puzzles.LogEvery}, [2]int{0, same.LogEvery})
+
+	c := tinyText(t, "rope")
+	c.Task, c.Sequence.Name, c.Sequence.Form, c.Sequence.TestLengths = "sequence", "parity-check", "encoder", 5
+	c.Members[0].Sigma, c.Members[1].Sigma = nil, nil
+	expect.NoError(t, c.Resolve())
+	trained, longer := c.Sequence.Lengths()
+	expect.Equal(t, "files of text, and measured lengths", [3]int{len(c.Sequence.Text), len(trained), len(longer)},
+		[3]int{0, 6, 5})
+}
+
+// A criterion that no record before the last can meet, and a limit that ends nothing, are noted.
+func TestNotesOnLength(t *testing.T) {
+	for flag, change := range map[string]func(*Config){
+		"":                                    func(*Config) {},
+		"--until train=0.99 ends no training": func(c *Config) { c.Until, c.LogEvery = "train=0.99", 1000 },
+		"--limit-steps 1000000 has no effect": func(c *Config) { c.LimitSteps = 1_000_000 },
+	} {
+		c := tiny(t, "learn")
+		change(&c)
+		e := started(t, c)
+		notes := strings.Join(e.config.notes(e.task), "\n")
+		if flag == "" && notes != "" || !strings.Contains(notes, flag) {
+			t.Errorf("%q: %q", flag, notes)
+		}
+	}
+}
+
 // An option that an encoding got later is in a configuration only where it is not at its default:
 // runs and sweeps from before stay what they were.
 func TestLaterOptions(t *testing.T) {

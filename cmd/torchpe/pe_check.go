@@ -113,7 +113,7 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 	expected := f.Tokens
 	check.Setting, check.Positions, err = f.fit(c, scheme, &check.Given)
 	if err == nil && f.params != "" {
-		err = ofSameRun(f.params, scheme, check.Setting)
+		err = checkSameRun(f.params, scheme, check.Setting)
 	}
 	if err == nil {
 		r, err = f.outcome(check, "", "the scheme with these flags")

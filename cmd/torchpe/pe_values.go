@@ -180,7 +180,7 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 	if f.params == "" {
 		return i, nil
 	}
-	if err := ofSameRun(f.params, scheme, s); err != nil {
+	if err := checkSameRun(f.params, scheme, s); err != nil {
 		i.Close()
 		return nil, err
 	}
@@ -197,9 +197,9 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 	return i, nil
 }
 
-// ofSameRun returns an error if a file of parameters says that its run has another encoding, or other options than
+// checkSameRun returns an error if a file of parameters says that its run has another encoding, or other options than
 // those that are not given here.
-func ofSameRun(path string, scheme pe.Scheme, s catalogue.Setting) error {
+func checkSameRun(path string, scheme pe.Scheme, s catalogue.Setting) error {
 	if filepath.Ext(path) != ".safetensors" {
 		return nil
 	}

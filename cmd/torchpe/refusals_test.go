@@ -85,6 +85,7 @@ var refusals = []struct {
 	{"train --pe rope --rope-base 1_0", 2, `"1_0" is not a number`},
 	{"train --task nmar --until test_mse/0.4=0.5 --dry-run", 2,
 		"test_mse/0.40 is not measured: add 0.40 to --test-levels, or stop at one of 0.90, 0.75, 0.50, 0.15"},
+	{"train --task fmri --surrogate subjects=3,subjects=4 --dry-run", 2, "subjects is given twice"},
 	{"train --until train=0_9", 2, `"train=0_9" is not NUMBER=BOUND`},
 	{"train --d-model 0x10", 2, `"0x10" is not a whole number`},
 	{"pe plot learn --tokens 0x10 --out x.pdf", 2, `"0x10" is not a whole number`},

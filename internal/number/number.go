@@ -148,9 +148,9 @@ func Digits(v float64, digits int) string {
 	return Step(v, step, NeedsPowers(v, step))
 }
 
-// Enough returns decimals, or, for a number that would be shown as 0, those that show two of its digits. What is below
-// 1e-12 is rounding.
-func Enough(v float64, decimals int) int {
+// DecimalsFor returns decimals, or, for a number that would be shown as 0, those that show two of its digits. What is
+// below 1e-12 is rounding.
+func DecimalsFor(v float64, decimals int) int {
 	if size := math.Abs(v); size >= 1e-12 && size < .5*math.Pow10(-decimals) {
 		return 1 - magnitude(v)
 	}

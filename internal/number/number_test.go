@@ -69,11 +69,11 @@ func TestNeedsPowers(t *testing.T) {
 }
 
 // A number is not shown as 0 unless it is.
-func TestEnough(t *testing.T) {
+func TestDecimalsFor(t *testing.T) {
 	for _, c := range []struct {
 		v        float64
 		decimals int
 	}{{.956, 3}, {0, 3}, {6e-5, 6}, {-6e-5, 6}, {.0005, 3}, {.00049, 5}, {1e-17, 3}, {1e-8, 9}} {
-		expect.Equal(t, fmt.Sprint(c.v), Enough(c.v, 3), c.decimals)
+		expect.Equal(t, fmt.Sprint(c.v), DecimalsFor(c.v, 3), c.decimals)
 	}
 }

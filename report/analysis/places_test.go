@@ -273,7 +273,9 @@ func TestPlacesOfRuns(t *testing.T) {
 	near(t, "the grid", value(got, "models/0"), map[string]any{"modules_from": "rows of the run's 2 x 4 grid",
 		"places_from": "the run's 2 x 4 grid"})
 	earlier := write(fixed2D, places, "", func(int) []float64 { return []float64{0, 0} })
+	plain := write(fixed1D, "", "", func(i int) []float64 { return []float64{float64(i)} })
 	for line, want := range map[string]string{
+		"procrustes " + plain:                        "are on a line unless --positions of the training",
 		"procrustes " + onLine:                       "where.csv of the run places its tokens on no grid",
 		"network --modules columns " + onLine:        "on no grid of rows and columns",
 		"toeplitz " + earlier:                        "does not keep where --positions where.csv places its tokens",

@@ -332,6 +332,24 @@ func TestCheckRounding(t *testing.T) {
 	}
 }
 
+// TestCheckSmall: rounding is relative to the numbers, so that small queries that are not rotated do not pass.
+func TestCheckSmall(t *testing.T) {
+	q := random("q", 1, 2, 9, 16)
+	for i := range q.Data {
+		q.Data[i] *= 2e-5
+	}
+	same, turned := q, rotated{}.of("q_out", q)
+	same.Name, turned.Name = "q_out", "q_out"
+	f, err := checked(t, "rope", []array.Array{q, turned}, nil, "line")
+	if err != nil || !f.Follows || slices.Contains(f.Untold, "q not rotated") {
+		t.Errorf("rotated: %+v, %v", f, err)
+	}
+	f, err = checked(t, "rope", []array.Array{q, same}, nil, "line")
+	if err != nil || f.Follows {
+		t.Errorf("not rotated: %+v, %v", f, err)
+	}
+}
+
 // TestCheckUntold: logits turned the other way are those of swapped sines, too.
 func TestCheckUntold(t *testing.T) {
 	q, k := random("q", 1, 2, 9, 16), random("k", 2, 2, 9, 16)

@@ -116,13 +116,13 @@ func Text(measure string, v float64) string {
 	if math.IsNaN(v) {
 		return notMeasured
 	}
-	return Decimals(v, enough(measure, v))
+	return Decimals(v, decimalsFor(measure, v))
 }
 
-// enough returns DecimalsOf, or more for an error that would be shown as 0: its unit is that of the data.
-func enough(measure string, v float64) int {
+// decimalsFor returns DecimalsOf, or more for an error that would be shown as 0: its unit is that of the data.
+func decimalsFor(measure string, v float64) int {
 	if m, ok := runlog.FindMeasure(measure); ok && m.Scale.Falls {
-		return number.Enough(v, DecimalsOf(measure))
+		return number.DecimalsFor(v, DecimalsOf(measure))
 	}
 	return DecimalsOf(measure)
 }
@@ -131,7 +131,7 @@ const notMeasured = "not measured"
 
 // IntervalText returns "−.012 to .034".
 func IntervalText(measure string, v stats.Interval) string {
-	decimals := enough(measure, max(math.Abs(v.Low), math.Abs(v.High)))
+	decimals := decimalsFor(measure, max(math.Abs(v.Low), math.Abs(v.High)))
 	return Decimals(v.Low, decimals) + " to " + Decimals(v.High, decimals)
 }
 
@@ -140,7 +140,7 @@ func MeanText(measure string, values []float64) string {
 	mean := stats.Mean(values)
 	text := Text(measure, mean)
 	if len(values) > 1 {
-		text += " ± " + Decimals(stats.SD(values), enough(measure, mean))
+		text += " ± " + Decimals(stats.SD(values), decimalsFor(measure, mean))
 	}
 	return text
 }

@@ -164,7 +164,7 @@ func (c Cell) shown(decimals int) string {
 		size = c.sd
 	}
 	if (c.kind == decimal || c.kind == meanSD) && decimals > 2 {
-		decimals = number.Enough(size, decimals)
+		decimals = number.DecimalsFor(size, decimals)
 	}
 	switch c.kind {
 	case text:

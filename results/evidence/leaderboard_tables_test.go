@@ -9,11 +9,14 @@ import (
 	"strings"
 
 	"torchpe/internal/expect"
+	"torchpe/internal/number"
 	"torchpe/internal/stats"
 	"torchpe/internal/wording"
 	"torchpe/models/pe"
 	"torchpe/report/item"
 	"torchpe/report/ranking"
+	"torchpe/train"
+	"torchpe/train/sweep"
 )
 
 // rankTable lists the ranked encodings.
@@ -140,4 +143,184 @@ func unfittedTable(unfitted, begun []entry, costs map[string]row) string {
 	}
 	slices.Sort(names)
 	return table + "\n" + wrapped("Fitted so far, with fewer seeds than are ranked: "+strings.Join(names, "; ")+".\n")
+}
+
+// taskTable sets the tasks side by side: accuracy on puzzles, shares on masked prediction, and accuracy on longer
+// inputs.
+func taskTable(fitted map[string]entry, unfitted []entry, network, fmri board, all spoken) string {
+	cells := map[string][]string{}
+	set := func(name string, task int, cell string) {
+		if cells[name] == nil {
+			cells[name] = slices.Repeat([]string{"–"}, 4+len(languages))
+		}
+		cells[name][task] = cell
+	}
+	const isOnce = ", once"
+	onPuzzles := func(name, cell string) {
+		plain, once := strings.CutSuffix(name, isOnce)
+		set(plain, map[bool]int{false: 0, true: 1}[once], cell)
+	}
+	for _, e := range unfitted {
+		onPuzzles(e.encoding(), "not fitted")
+	}
+	for _, e := range fitted { // some at another rate only
+		onPuzzles(e.encoding(), point(e.rows.mean("validation")))
+	}
+	for _, s := range network.ranked {
+		set(s.Label, 2, point(s.Mean))
+	}
+	for name, of := range fmri.models { // also of one seed
+		set(name, 3, point(fmri.share(fmri.level, of.mean("test_mse_"+fmri.level))))
+	}
+	for i, l := range languages {
+		for name, of := range all[l.name] {
+			set(name, 4+i, of.cell())
+		}
+	}
+	notApplicable(cells)
+	var rows []string
+	for _, name := range slices.Sorted(maps.Keys(cells)) {
+		mask := map[string]string{"yes": "yes", "no": ""}[maskOf(schemeOf(name))]
+		if schemeOf(name) == "alibi" || schemeOf(name) == "transformer-xl" {
+			mask = "puzzles and network"
+		}
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", name, mask, strings.Join(cells[name], " | ")))
+	}
+	heads := "| encoding | causal mask | puzzles | puzzles, once | network | fMRI |"
+	for _, l := range languages {
+		heads += " " + plainName(l.name) + " |"
+	}
+	return markdown(heads, rows)
+}
+
+// schemeOf returns the scheme of a name such as learn-0.2 or drawn rope.
+func schemeOf(name string) string {
+	name, _, _ = strings.Cut(name, ", ")
+	if strings.HasPrefix(name, "drawn ") {
+		return "random"
+	}
+	if scheme, sigma := train.SplitLabel(name); sigma != nil {
+		return scheme
+	}
+	return name
+}
+
+// notApplicable marks the cells of tasks that an encoding cannot be trained on, or not sensibly, according to the
+// presets.
+func notApplicable(cells map[string][]string) {
+	network, longer := schemesOf("leader-nmar"), schemesOf("leader-length")
+	for name, of := range cells {
+		scheme := schemeOf(name)
+		mark := func(task int, applies bool) {
+			if of[task] == "–" && !applies {
+				of[task] = "n/a"
+			}
+		}
+		mark(2, network[scheme] && scheme != ropeOnLine)
+		for i := range languages {
+			mark(4+i, longer[scheme] || strings.HasPrefix(name, "drawn"))
+		}
+	}
+}
+
+// schemesOf returns the encodings of a preset.
+func schemesOf(preset string) map[string]bool {
+	schemes := map[string]bool{}
+	for _, p := range expect.Must(expect.Must(sweep.FindPreset(preset)).Spec.Points()) {
+		for _, s := range p.Settings {
+			if s.Flag == "pe" {
+				schemes[s.Value] = true
+			}
+		}
+	}
+	return schemes
+}
+
+// notRun says which encodings of the presets of fMRI and formal languages were not trained.
+func notRun(fmri board, all spoken) string {
+	inFMRI := map[string]bool{}
+	for name := range fmri.models {
+		inFMRI[schemeOf(name)] = true
+	}
+	var left []string
+	for _, scheme := range append(slices.Sorted(maps.Keys(schemesOf("leader-fmri"))), "laplacian", "graphormer",
+		"rrwp") {
+		if !inFMRI[scheme] {
+			left = append(left, "`"+scheme+"`")
+		}
+	}
+	schemes := schemesOf("leader-length")
+	var parts []string
+	for _, l := range languages {
+		none, few := 0, 0
+		n := map[string]int{}
+		for _, of := range all[l.name] {
+			n[of.scheme] = max(n[of.scheme], of.n)
+		}
+		for scheme := range schemes {
+			none += oneIf(n[scheme] == 0)
+			few += oneIf(n[scheme] > 0 && n[scheme] < 3)
+		}
+		parts = append(parts, fmt.Sprintf("%s, %d not trained and %d with fewer than three seeds",
+			plainName(l.name), none, few))
+	}
+	return wrapped(fmt.Sprintf("**Not run**: on fMRI, %s, and other encodings; of the %d encodings for languages: "+
+		"%s; modular arithmetic. Parity check was tried with ten encodings, and none fits.\n",
+		strings.Join(left, ", "), len(schemes), strings.Join(parts, "; ")))
+}
+
+// taskWords says how the tasks go together, whether an encoding is among the first on all, and where the best on longer
+// inputs is on the others.
+func taskWords(fitted map[string]entry, network board, puzzles []ranking.Standing, all spoken) string {
+	share := map[string]float64{}
+	for _, s := range network.ranked {
+		share[s.Label] = s.Mean
+	}
+	accuracy := map[string]float64{}
+	for name, e := range fitted {
+		accuracy[name] = e.rows.mean("validation")
+	}
+	var parts []string
+	for _, l := range languages {
+		if len(all[l.name]) < nearlyAll {
+			continue
+		}
+		with := func(what string, of map[string]float64) string {
+			var x, y []float64
+			for _, name := range all.fitted(l.name) {
+				if v, has := of[name]; has {
+					x, y = append(x, v), append(y, all[l.name][name].longer)
+				}
+			}
+			test := expect.Must(stats.Spearman(x, y))
+			return fmt.Sprintf("%s with %s (%d encodings, %s)", number.Bare(test.Statistic, 2), what, len(x),
+				number.PText(test.P))
+		}
+		parts = append(parts, fmt.Sprintf("%s, %s and %s", plainName(l.name), with("puzzles", accuracy),
+			with("the network", share)))
+	}
+	_, score, _ := all.scores()
+	best := byScore(score)
+	n, first := 0, []string(nil)
+	inThird := func(of map[string]float64, name string) bool {
+		return slices.Index(byScore(of), name) < len(of)/3
+	}
+	for _, name := range best {
+		_, onPuzzles := accuracy[name]
+		if _, onNetwork := share[name]; !onPuzzles || !onNetwork {
+			continue
+		}
+		if n++; inThird(accuracy, name) && inThird(share, name) && inThird(score, name) {
+			first = append(first, "`"+name+"`")
+		}
+	}
+	place := func(of []ranking.Standing) string {
+		labelled := func(s ranking.Standing) bool { return s.Label == best[0] }
+		return fmt.Sprintf("rank %g of %d", of[slices.IndexFunc(of, labelled)].Rank, len(of))
+	}
+	return wrapped(fmt.Sprintf("%d encodings are ranked on puzzles and the network and have fitted the languages. In "+
+		"the first third of each of these tasks: %s. `%s`, the best on languages by its mean score, has %s on puzzles "+
+		"and %s on the network. Spearman's ρ of accuracy on longer inputs: %s.\n", n,
+		cmp.Or(strings.Join(first, ", "), "none"), best[0], place(puzzles), place(network.ranked),
+		strings.Join(parts, "; ")))
 }

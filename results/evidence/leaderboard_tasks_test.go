@@ -9,13 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/internal/expect"
 	"torchpe/internal/number"
 	"torchpe/internal/stats"
 	"torchpe/internal/wording"
 	"torchpe/report/ranking"
-	"torchpe/train"
-	"torchpe/train/sweep"
 )
 
 // fmriWords says which encodings of human fMRI are ahead, and which were not run with enough seeds.
@@ -32,8 +29,7 @@ func fmriWords(b board) string {
 	first := b.ranked[0]
 	text := fmt.Sprintf("**With %s %% masked, as in training, the best mean is that of `%s`**, %s (rank %d to %d, "+
 		"95 %%); %d of the %d others are significantly worse. Worse than the mean of the visible regions: %s.",
-		b.level,
-		first.Label, point(first.Mean), first.LowRank, first.HighRank, worse, len(b.ranked)-1,
+		b.level, first.Label, point(first.Mean), first.LowRank, first.HighRank, worse, len(b.ranked)-1,
 		strings.Join(below, ", "))
 	for _, level := range b.fewer {
 		at := func(s ranking.Standing) float64 { return b.share(level, b.models[s.Label].mean("test_mse_"+level)) }
@@ -78,7 +74,7 @@ type onLanguage struct {
 	sd        float64
 }
 
-// cell writes the accuracy on longer inputs, if all models have fitted.
+// cell writes the accuracy on longer inputs, and how many models have fitted if not all have.
 func (l onLanguage) cell() string {
 	switch {
 	case l.n == 0:
@@ -170,8 +166,8 @@ func languageWords(all spoken) string {
 		}
 		fmt.Fprintf(&text, "* **%s** (guessing gives %s): %d of %d encodings have fitted with all their seeds. "+
 			"Best on longer inputs: %s; %d are less than .05 above guessing. %s%s\n", title(l.name),
-			number.Bare(l.guess, 1), len(names),
-			len(of), strings.Join(best, ", "), guessed, rangeOf(ofScaled), maskMedians(all, l.name))
+			number.Bare(l.guess, 1), len(names), len(of), strings.Join(best, ", "), guessed,
+			rangeOf(ofScaled), maskMedians(all, l.name))
 	}
 	cells := func(scheme string) string {
 		var own []string
@@ -185,8 +181,7 @@ func languageWords(all spoken) string {
 	return wrapped(fmt.Sprintf("%s\nEncodings with a mask also differ in other ways: many of them count tokens, "+
 		"or weigh near tokens more, and none was trained with and without its mask. `logn` has a mask and a "+
 		"factor for the number of keys: %s. `c-nope` has a mask and, as in its code, a temperature of .01: "+
-		"%s.\n\n%s\n%s", text.String(),
-		cells("logn"), cells("c-nope"), freshLanguages(), againWords()))
+		"%s.\n\n%s\n%s", text.String(), cells("logn"), cells("c-nope"), freshLanguages(), againWords()))
 }
 
 // plainName writes the name of a language within a sentence.
@@ -227,24 +222,28 @@ func onceP(all spoken, language string) float64 {
 	return p
 }
 
-// maskWords says on which languages encodings with a causal mask rank higher.
+// maskWords says on which languages encodings with a causal mask rank higher or lower than the others.
 func maskWords(all spoken) string {
-	var tests []string
+	of := map[string][]string{}
 	for _, l := range languages {
 		if len(all[l.name]) < nearlyAll {
 			continue
 		}
 		families, p := ranking.Families(all.ranks(l.name), maskOf)
-		rank := "they rank higher"
+		where := "higher"
 		if p >= .05 {
-			rank = "no difference"
+			where = "much as the others"
 		} else if families[0].Name != "yes" {
-			rank = "they rank lower"
+			where = "lower"
 		}
-		tests = append(tests, fmt.Sprintf("%s: %s (%s; %s if similar encodings count once)", plainName(l.name), rank,
+		of[where] = append(of[where], fmt.Sprintf("%s (%s; %s if similar encodings count once)", plainName(l.name),
 			number.PText(p), number.PText(onceP(all, l.name))))
 	}
-	return strings.Join(tests, "; ")
+	var parts []string
+	for _, where := range slices.Sorted(maps.Keys(of)) {
+		parts = append(parts, where+" on "+strings.Join(of[where], ", "))
+	}
+	return "encodings with a causal mask rank " + strings.Join(parts, "; ")
 }
 
 // freshLanguages sets the means of further seeds beside the first seed's, by which many were chosen for them.
@@ -346,36 +345,47 @@ func againWords() string {
 		point(most)))
 }
 
-// lengthAdvice says which encodings that have fitted all languages that nearly all encodings were trained on are the
-// best on longer inputs.
-func lengthAdvice(all spoken) string {
-	var tried []string
-	score := map[string]float64{}
-	count := map[string]int{}
+// scores returns the languages that nearly all encodings were trained on, and of the encodings that have fitted all of
+// these the mean score, which is 0 for guessing and 1 if all is right. encodings counts also the others.
+func (s spoken) scores() (tried []string, score map[string]float64, encodings int) {
+	count, score := map[string]int{}, map[string]float64{}
 	for _, l := range languages {
-		if len(all[l.name]) < nearlyAll {
+		if len(s[l.name]) < nearlyAll {
 			continue
 		}
 		tried = append(tried, plainName(l.name))
-		for name, of := range all[l.name] {
+		for name, of := range s[l.name] {
 			count[name] += oneIf(of.fitted == of.n)
-			if of.fitted == of.n {
-				score[name] += (of.longer - l.guess) / (1 - l.guess)
-			}
+			score[name] += (of.longer - l.guess) / (1 - l.guess)
 		}
 	}
-	n := len(tried)
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(count)), func(name string) bool { return count[name] < n })
+	encodings = len(score)
+	for name := range score {
+		if score[name] /= float64(len(tried)); count[name] < len(tried) {
+			delete(score, name)
+		}
+	}
+	return tried, score, encodings
+}
+
+// byScore returns the names of encodings, those with the highest score first.
+func byScore(score map[string]float64) []string {
+	names := slices.Sorted(maps.Keys(score))
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(score[b], score[a]) })
+	return names
+}
+
+// lengthAdvice says which encodings are the best on longer inputs.
+func lengthAdvice(all spoken) string {
+	tried, score, encodings := all.scores()
 	var best []string
-	for _, name := range names[:8] {
-		best = append(best, fmt.Sprintf("`%s` %s", name, point(score[name]/float64(n))))
+	for _, name := range byScore(score)[:8] {
+		best = append(best, fmt.Sprintf("`%s` %s", name, point(score[name])))
 	}
 	return fmt.Sprintf("On longer inputs than in training (%s; lengths 1 to 20, then 30 to 100), %d of %d "+
 		"encodings have fitted all languages. A score is 0 for guessing and 1 if all is right. The best means "+
-		"over the languages are %s; most encodings have one seed, so that the order of close ones is not known.\n",
-		wording.List(n, tried),
-		len(names), len(count), strings.Join(best, ", "))
+		"over the languages are %s; with one to three seeds the order of close ones is not known.\n",
+		wording.List(len(tried), tried), len(score), encodings, strings.Join(best, ", "))
 }
 
 // rangeOf writes the accuracies of the scaled encodings that have fitted.
@@ -411,166 +421,4 @@ func oneIf(yes bool) int {
 		return 1
 	}
 	return 0
-}
-
-// taskTable sets the tasks side by side: accuracy on puzzles, shares on masked prediction, and accuracy on longer
-// inputs.
-func taskTable(fitted map[string]entry, unfitted []entry, network, fmri board, all spoken) string {
-	cells := map[string][]string{}
-	set := func(name string, task int, cell string) {
-		if cells[name] == nil {
-			cells[name] = slices.Repeat([]string{"–"}, 4+len(languages))
-		}
-		cells[name][task] = cell
-	}
-	const isOnce = ", once"
-	onPuzzles := func(name, cell string) {
-		plain, once := strings.CutSuffix(name, isOnce)
-		set(plain, map[bool]int{false: 0, true: 1}[once], cell)
-	}
-	for _, e := range unfitted {
-		onPuzzles(e.encoding(), "not fitted")
-	}
-	for _, e := range fitted { // some at another rate only
-		onPuzzles(e.encoding(), point(e.rows.mean("validation")))
-	}
-	for _, s := range network.ranked {
-		set(s.Label, 2, point(s.Mean))
-	}
-	for name, of := range fmri.models { // also of one seed
-		set(name, 3, point(fmri.share(fmri.level, of.mean("test_mse_"+fmri.level))))
-	}
-	for i, l := range languages {
-		for name, of := range all[l.name] {
-			set(name, 4+i, of.cell())
-		}
-	}
-	notApplicable(cells)
-	var rows []string
-	for _, name := range slices.Sorted(maps.Keys(cells)) {
-		mask := map[string]string{"yes": "yes", "no": ""}[maskOf(schemeOf(name))]
-		if schemeOf(name) == "alibi" || schemeOf(name) == "transformer-xl" {
-			mask = "puzzles and network"
-		}
-		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", name, mask, strings.Join(cells[name], " | ")))
-	}
-	heads := "| encoding | causal mask | puzzles | puzzles, once | network | fMRI |"
-	for _, l := range languages {
-		heads += " " + plainName(l.name) + " |"
-	}
-	return markdown(heads, rows)
-}
-
-// schemeOf returns the scheme of a name such as learn-0.2 or drawn rope.
-func schemeOf(name string) string {
-	name, _, _ = strings.Cut(name, ", ")
-	if strings.HasPrefix(name, "drawn ") {
-		return "random"
-	}
-	if scheme, sigma := train.SplitLabel(name); sigma != nil {
-		return scheme
-	}
-	return name
-}
-
-// notApplicable marks the cells of tasks that an encoding cannot be trained on, or not sensibly, according to the
-// presets.
-func notApplicable(cells map[string][]string) {
-	network, longer := schemesOf("leader-nmar"), schemesOf("leader-length")
-	for name, of := range cells {
-		scheme := schemeOf(name)
-		mark := func(task int, applies bool) {
-			if of[task] == "–" && !applies {
-				of[task] = "n/a"
-			}
-		}
-		mark(2, network[scheme] && scheme != ropeOnLine)
-		for i := range languages {
-			mark(4+i, longer[scheme] || strings.HasPrefix(name, "drawn"))
-		}
-	}
-}
-
-// schemesOf returns the encodings of a preset.
-func schemesOf(preset string) map[string]bool {
-	schemes := map[string]bool{}
-	for _, p := range expect.Must(expect.Must(sweep.FindPreset(preset)).Spec.Points()) {
-		for _, s := range p.Settings {
-			if s.Flag == "pe" {
-				schemes[s.Value] = true
-			}
-		}
-	}
-	return schemes
-}
-
-// notRun says which encodings of the presets of fMRI and formal languages were not trained.
-func notRun(fmri board, all spoken) string {
-	inFMRI := map[string]bool{}
-	for name := range fmri.models {
-		inFMRI[schemeOf(name)] = true
-	}
-	var left []string
-	for _, scheme := range append(slices.Sorted(maps.Keys(schemesOf("leader-fmri"))), "laplacian", "graphormer",
-		"rrwp") {
-		if !inFMRI[scheme] {
-			left = append(left, "`"+scheme+"`")
-		}
-	}
-	schemes := schemesOf("leader-length")
-	var parts []string
-	for _, l := range languages {
-		none, few := 0, 0
-		n := map[string]int{}
-		for _, of := range all[l.name] {
-			n[of.scheme] = max(n[of.scheme], of.n)
-		}
-		for scheme := range schemes {
-			none += oneIf(n[scheme] == 0)
-			few += oneIf(n[scheme] > 0 && n[scheme] < 3)
-		}
-		parts = append(parts, fmt.Sprintf("%s, %d not trained and %d with fewer than three seeds",
-			plainName(l.name), none, few))
-	}
-	return wrapped(fmt.Sprintf("**Not run**: on fMRI, %s, and other encodings; of the %d encodings for languages: "+
-		"%s; modular arithmetic. Parity check was tried with ten encodings, and none fits.\n",
-		strings.Join(left, ", "), len(schemes),
-		strings.Join(parts, "; ")))
-}
-
-// taskWords says how the tasks go together, and where the best on longer inputs is on the others.
-func taskWords(fitted map[string]entry, network board, puzzles []ranking.Standing, all spoken) string {
-	var parts []string
-	for _, l := range languages {
-		if len(all[l.name]) < nearlyAll {
-			continue
-		}
-		var onPuzzles, onNetwork, longer, longer2 []float64
-		for _, name := range all.fitted(l.name) {
-			if e, is := fitted[name]; is {
-				onPuzzles, longer = append(onPuzzles, e.rows.mean("validation")), append(longer,
-					all[l.name][name].longer)
-			}
-			if i := slices.IndexFunc(network.ranked, labelled(name)); i >= 0 {
-				onNetwork = append(onNetwork, network.ranked[i].Mean)
-				longer2 = append(longer2, all[l.name][name].longer)
-			}
-		}
-		parts = append(parts, fmt.Sprintf("%s, %s with puzzles (%d encodings) and %s with the network (%d)",
-			plainName(l.name), number.Bare(expect.Must(stats.Spearman(onPuzzles, longer)).Statistic, 2), len(longer),
-			number.Bare(expect.Must(stats.Spearman(onNetwork, longer2)).Statistic, 2), len(longer2)))
-	}
-	const best = "path"
-	place := func(of []ranking.Standing) string {
-		return fmt.Sprintf("rank %g of %d", of[slices.IndexFunc(of, labelled(best))].Rank, len(of))
-	}
-	return wrapped(fmt.Sprintf("**No encoding is among the first on all tasks.** Accuracy on longer inputs goes "+
-		"with less on the others (Spearman's ρ): %s. `%s`, which is among the first on languages, "+
-		"has %s on puzzles and %s on the network.\n",
-		strings.Join(parts, "; "), best, place(puzzles), place(network.ranked)))
-}
-
-// labelled returns a function that tells a standing by its label.
-func labelled(name string) func(ranking.Standing) bool {
-	return func(s ranking.Standing) bool { return s.Label == name }
 }

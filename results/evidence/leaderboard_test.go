@@ -261,8 +261,8 @@ three seeds are ranked.
 is that of %s.
 * **Brain regions (human fMRI, at most three seeds)**: the best mean is that of %s; %s, which know at most offsets,
 are the last.
-* **Inputs longer than in training (formal languages, one seed for most)**: encodings with a causal mask compared
-with the others; %s. None was trained with and without its mask.
+* **Inputs longer than in training (formal languages, one to three seeds)**: %s. None was trained with and without
+its mask.
 `, number.Percent(float64(ahead)/float64(pairs)), "`"+order+"`", "`"+best.Label+"`", point(best.Mean), best.LowRank,
 		best.HighRank, worse, len(ranked)-1-worse, len(encodings), len(ranked), "`"+onNetwork.Label+"`",
 		"`"+onFMRI[0].Label+"`", lastOf(onFMRI, 3), masks))
