@@ -28,7 +28,7 @@ func newDemoCommand() *cobra.Command {
 		epochs: demoEpochs()}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show in minutes that learned encodings generalise when they start small",
+		Short: "Show in minutes that learned encodings generalize when they start small",
 		Long: `Train four small models side by side, two seeds with a learned positional encoding that starts at
 σ = 2 and two that start at 0.2, each until it solves .95 of its training puzzles or the epochs are
 over. Then print training, IID and validation accuracy, say whether the models that start small solve

@@ -14,7 +14,7 @@ import (
 // The positions' part is computed once, for all layers. The table starts as in BERT. A class token has the
 // numbers theta_1 = p_1 U_Q U_K p_1 for others to the class and theta_2 = p_0 U_Q U_K p_0 for the class to
 // all, and the n tokens have the rows from 1 up. The tasks of this program have no class token.
-var _ = Register(Scheme{Name: "tupe", New: newTUPE},
+var _ = Register(Scheme{Name: "tupe", Needs: NeedsSame, New: newTUPE},
 	option("tupe-projection", "normed", oneOf("plain", "normed"),
 		"how tupe projects positions: two matrices, or also a layer norm before and biases").inText("plain"),
 	option("tupe-buckets", "none", parsed(tupeRelative),
@@ -232,7 +232,7 @@ func (l linearMap) overKeys(x torchpe.Tensor, layer int) (y torchpe.Tensor) {
 // together. The tiled form uses p = j mod a and r = j mod b: each vector is "simply duplicated", as
 // in the paper's words and that reimplementation; columns then repeat after the least common
 // multiple of a and b.
-var _ = Register(Scheme{Name: "synthesizer", New: newSynthesizer},
+var _ = Register(Scheme{Name: "synthesizer", Needs: NeedsSame, New: newSynthesizer},
 	option("synthesizer", "dense", parsed(synthesizerForms),
 		"source of the logits of synthesizer: dense, a network of the token; random, a matrix; "+
 			"factorised, the product of two thin ones; factorised-dense (or factorised-dense:4), "+

@@ -15,7 +15,7 @@ import (
 func TestPageIsFresh(t *testing.T) {
 	all := entriesOf(t)
 	board := string(expect.Must(os.ReadFile("../../results/leaderboard/README.md")))
-	_, board, _ = strings.Cut(board, "<!-- generated: advice -->\n")
+	_, board, _ = strings.Cut(board, "<!-- generated: start -->\n")
 	advice, _, found := strings.Cut(board, "<!-- end -->")
 	if !found {
 		t.Fatal("results/leaderboard/README.md gives no advice")
@@ -84,13 +84,11 @@ func decisions(b *strings.Builder, all []Entry, advice string) {
 	b.WriteString(`
 ## Which encoding?
 
-Find the row of what is known of your tokens. Encodings of the rows above it can be used, too, but know
-less: on puzzles those that know the grid rank higher. Where nothing is known of the places - regions, sensors,
-genes - take ` + "`learn`" + `, and look at what it found with ` + "`torchpe analyze map`" + `.
-
 ` + advice + `
-All of them: [results/leaderboard](../results/leaderboard/README.md). Fifteen seeds, and what else changes the choice of
+All numbers: [results/leaderboard](../results/leaderboard/README.md). Fifteen seeds, and what else changes the choice of
 σ: [results/evidence](../results/evidence/README.md).
+
+All schemes by what they need to know of the tokens. Those of the rows above yours can be used, too, but know less:
 
 | what is known of the tokens | and | nothing is trained | the encoding is trained |
 |---|---|---|---|
@@ -118,7 +116,11 @@ All of them: [results/leaderboard](../results/leaderboard/README.md). Fifteen se
 				}
 			}
 			if fixed != nil || trained != nil {
-				fmt.Fprintf(b, "| %s | %s | %s | %s |\n", need, row.text, strings.Join(fixed, ", "),
+				known := need
+				if n == pe.NeedsNothing {
+					known += ": they are a set"
+				}
+				fmt.Fprintf(b, "| %s | %s | %s | %s |\n", known, row.text, strings.Join(fixed, ", "),
 					strings.Join(trained, ", "))
 			}
 		}

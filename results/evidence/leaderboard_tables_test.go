@@ -281,6 +281,7 @@ func taskWords(fitted map[string]entry, network board, puzzles []ranking.Standin
 		accuracy[name] = e.rows.mean("validation")
 	}
 	var parts []string
+	var p []float64
 	for _, l := range languages {
 		if len(all[l.name]) < nearlyAll {
 			continue
@@ -293,13 +294,14 @@ func taskWords(fitted map[string]entry, network board, puzzles []ranking.Standin
 				}
 			}
 			test := expect.Must(stats.Spearman(x, y))
+			p = append(p, test.P)
 			return fmt.Sprintf("%s with %s (%d encodings, %s)", number.Bare(test.Statistic, 2), what, len(x),
 				number.PText(test.P))
 		}
 		parts = append(parts, fmt.Sprintf("%s, %s and %s", plainName(l.name), with("puzzles", accuracy),
 			with("the network", share)))
 	}
-	_, score, _ := all.scores()
+	score, _ := all.scores()
 	best := byScore(score)
 	n, first := 0, []string(nil)
 	inThird := func(of map[string]float64, name string) bool {
@@ -318,9 +320,16 @@ func taskWords(fitted map[string]entry, network board, puzzles []ranking.Standin
 		labelled := func(s ranking.Standing) bool { return s.Label == best[0] }
 		return fmt.Sprintf("rank %g of %d", of[slices.IndexFunc(of, labelled)].Rank, len(of))
 	}
-	return wrapped(fmt.Sprintf("%d encodings are ranked on puzzles and the network and have fitted the languages. In "+
-		"the first third of each of these tasks: %s. `%s`, the best on languages by its mean score, has %s on puzzles "+
-		"and %s on the network. Spearman's ρ of accuracy on longer inputs: %s.\n", n,
-		cmp.Or(strings.Join(first, ", "), "none"), best[0], place(puzzles), place(network.ranked),
-		strings.Join(parts, "; ")))
+	hold := 0
+	for _, of := range expect.Must(stats.Holm(p)) {
+		hold += oneIf(of < .05)
+	}
+	are := "None is"
+	if first != nil {
+		are = strings.Join(first, ", ") + " are"
+	}
+	return wrapped(fmt.Sprintf("%d encodings are ranked on puzzles and the network and have fitted the languages. %s in "+
+		"the first third of all these tasks. `%s`, the best on languages by its mean score, has %s on puzzles and %s on "+
+		"the network. Spearman's ρ of accuracy on longer inputs: %s. If the p of these %d are corrected (Holm), %d are "+
+		"below .05.\n", n, are, best[0], place(puzzles), place(network.ranked), strings.Join(parts, "; "), len(p), hold))
 }

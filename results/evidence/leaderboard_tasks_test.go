@@ -69,9 +69,11 @@ var languages = []struct {
 type onLanguage struct {
 	scheme    string
 	n, fitted int
-	iid       float64 // mean of all
+	train     float64 // mean of all, as iid
+	iid       float64
 	longer    float64 // mean of those that have fitted
 	sd        float64
+	steps     []float64 // until those have fitted, nil for the models of ../lengths-cpu
 }
 
 // cell writes the accuracy on longer inputs, and how many models have fitted if not all have.
@@ -101,16 +103,30 @@ func readLanguages(t *testing.T) spoken {
 	for _, l := range languages {
 		all[l.name] = map[string]onLanguage{}
 	}
+	fitted := map[string]row{}
+	for _, r := range records("../lengths-cpu/scores.csv") {
+		fitted[r["encoding"]] = r
+	}
 	for _, r := range records("../lengths-cpu/models.csv") {
 		scheme, base, isDrawn := strings.Cut(r["encoding"], ", random-base ")
 		name := r["encoding"]
 		if isDrawn {
 			name = "drawn " + base
 		}
-		if of := all[r["task"]]; of != nil { // not parity check, fitted by none
-			of[name] = onLanguage{strings.TrimSuffix(scheme, "-0.2"), int(r.number("n")), int(r.number("fitted")),
-				r.number("iid"), r.number("longer"), r.number("longer_sd")}
+		of := all[r["task"]]
+		if of == nil { // parity check, fitted by none
+			continue
 		}
+		l := onLanguage{scheme: strings.TrimSuffix(scheme, "-0.2"), n: int(r.number("n")),
+			fitted: int(r.number("fitted")), train: r.number("train"), iid: r.number("iid")}
+		score, task := fitted[r["encoding"]], strings.ReplaceAll(r["task"], "-", "_")
+		if l.fitted > 0 {
+			l.longer = score.number(task)
+		}
+		if l.fitted > 1 {
+			l.sd = score.number(task + "_sd")
+		}
+		of[name] = l
 	}
 	rows := map[[2]string][]row{}
 	known := map[[3]string]bool{}
@@ -130,9 +146,11 @@ func readLanguages(t *testing.T) spoken {
 		l := onLanguage{scheme: of[0]["pe"], n: len(of)}
 		var longer []float64
 		for _, r := range of {
+			l.train += r.number("train") / float64(l.n)
 			l.iid += r.number("iid") / float64(l.n)
 			if r["fitted"] != "no" {
 				l.fitted++
+				l.steps = append(l.steps, r.number("steps"))
 				longer = append(longer, r.number("validation"))
 			}
 		}
@@ -178,73 +196,50 @@ func languageWords(all spoken) string {
 		}
 		return strings.Join(own, ", ")
 	}
-	return wrapped(fmt.Sprintf("%s\nEncodings with a mask also differ in other ways: many of them count tokens, "+
-		"or weigh near tokens more, and none was trained with and without its mask. `logn` has a mask and a "+
-		"factor for the number of keys: %s. `c-nope` has a mask and, as in its code, a temperature of .01: "+
-		"%s.\n\n%s\n%s", text.String(), cells("logn"), cells("c-nope"), freshLanguages(), againWords()))
+	return lengthWords(all) + "\n" + wrapped(fmt.Sprintf("%s\nEncodings with a mask also differ in other ways: many of "+
+		"them count tokens, or weigh near tokens more. `logn` has a mask and a factor for the number of keys: %s. "+
+		"`c-nope` has a mask and, as in its code, a temperature of .01: %s.\n\n%s\n%s", text.String(), cells("logn"),
+		cells("c-nope"), freshLanguages(), againWords()))
+}
+
+// languageTables lists, for each language, the accuracies of all encodings, those that have fitted first.
+func languageTables(all spoken) string {
+	var text strings.Builder
+	for _, l := range languages {
+		of, names := all[l.name], all.fitted(l.name)
+		fitted := len(names)
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			if of[name].fitted < of[name].n {
+				names = append(names, name)
+			}
+		}
+		var rows []string
+		for i, name := range names {
+			e, place, steps, longer := of[name], "–", "–", "–"
+			if i < fitted {
+				place = fmt.Sprint(i + 1)
+			}
+			if e.steps != nil {
+				steps = fmt.Sprintf("%.0f", slices.Min(e.steps))
+				if most := slices.Max(e.steps); most > slices.Min(e.steps) {
+					steps += fmt.Sprintf(" to %.0f", most)
+				}
+			}
+			if e.fitted > 0 {
+				longer = e.cell()
+			}
+			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %d of %d | %s | %s | %s | %s |", place, name,
+				map[string]string{"yes": "yes"}[maskOf(e.scheme)], e.fitted, e.n, steps, point(e.train), point(e.iid),
+				longer))
+		}
+		fmt.Fprintf(&text, "<details><summary>%s: %d encodings</summary>\n\n%s\n</details>\n\n", title(l.name),
+			len(names), markdown("| place | encoding | causal mask | fitted | steps | training | IID | longer |", rows))
+	}
+	return text.String()
 }
 
 // plainName writes the name of a language within a sentence.
 func plainName(language string) string { return strings.ReplaceAll(language, "-", " ") }
-
-// maskMedians writes the median ranks of encodings with and without a causal mask, or "" for a language that few
-// encodings were trained on.
-func maskMedians(all spoken, language string) string {
-	if len(all[language]) < nearlyAll {
-		return ""
-	}
-	families, p := ranking.Families(all.ranks(language), maskOf)
-	of := map[string]ranking.Family{}
-	for _, f := range families {
-		of[f.Name] = f
-	}
-	return fmt.Sprintf("Median ranks without drawn positions: %s for the %d with a causal mask, %s for the %d "+
-		"others (%s; %s if similar encodings count once).", number.Fixed(of["yes"].Median, 1), of["yes"].N,
-		number.Fixed(of["no"].Median, 1), of["no"].N, number.PText(p), number.PText(onceP(all, language)))
-}
-
-// alike gives encodings that differ little the name of one of them: rotations by the offset, weights that decay with
-// the distance, and rotations by scaled coordinates.
-var alike = map[string]string{
-	"fope": "rope", "grape-m": "rope", "hope": "rope", "pope": "rope", "rope-llama3": "rope", "rope-longrope": "rope",
-	"rope-ntk": "rope", "rope-pi": "rope", "rope-yarn": "rope",
-	"dape": "kerple", "forgetting": "kerple", "grape-a": "kerple", "sandwich": "kerple",
-	"comrope": "liere", "golden-gate": "liere",
-}
-
-// onceP is p of the test of causal masks where encodings that are alike count once, with the mean of their ranks.
-func onceP(all spoken, language string) float64 {
-	ranks := all.ranks(language)
-	for i, s := range ranks {
-		ranks[i].Scheme = cmp.Or(alike[s.Scheme], s.Scheme)
-	}
-	_, p := ranking.Families(ranks, maskOf)
-	return p
-}
-
-// maskWords says on which languages encodings with a causal mask rank higher or lower than the others.
-func maskWords(all spoken) string {
-	of := map[string][]string{}
-	for _, l := range languages {
-		if len(all[l.name]) < nearlyAll {
-			continue
-		}
-		families, p := ranking.Families(all.ranks(l.name), maskOf)
-		where := "higher"
-		if p >= .05 {
-			where = "much as the others"
-		} else if families[0].Name != "yes" {
-			where = "lower"
-		}
-		of[where] = append(of[where], fmt.Sprintf("%s (%s; %s if similar encodings count once)", plainName(l.name),
-			number.PText(p), number.PText(onceP(all, l.name))))
-	}
-	var parts []string
-	for _, where := range slices.Sorted(maps.Keys(of)) {
-		parts = append(parts, where+" on "+strings.Join(of[where], ", "))
-	}
-	return "encodings with a causal mask rank " + strings.Join(parts, "; ")
-}
 
 // freshLanguages sets the means of further seeds beside the first seed's, by which many were chosen for them.
 func freshLanguages() string {
@@ -345,27 +340,32 @@ func againWords() string {
 		point(most)))
 }
 
-// scores returns the languages that nearly all encodings were trained on, and of the encodings that have fitted all of
-// these the mean score, which is 0 for guessing and 1 if all is right. encodings counts also the others.
-func (s spoken) scores() (tried []string, score map[string]float64, encodings int) {
-	count, score := map[string]int{}, map[string]float64{}
+// tried names the languages that nearly all encodings were trained on.
+func (s spoken) tried() (names []string) {
+	for _, l := range languages {
+		if len(s[l.name]) >= nearlyAll {
+			names = append(names, plainName(l.name))
+		}
+	}
+	return names
+}
+
+// scores returns the mean score of the encodings that have fitted all these languages; 0 is guessing and 1 all right.
+// encodings counts also the others.
+func (s spoken) scores() (score map[string]float64, encodings int) {
+	unfitted, score := map[string]bool{}, map[string]float64{}
 	for _, l := range languages {
 		if len(s[l.name]) < nearlyAll {
 			continue
 		}
-		tried = append(tried, plainName(l.name))
 		for name, of := range s[l.name] {
-			count[name] += oneIf(of.fitted == of.n)
-			score[name] += (of.longer - l.guess) / (1 - l.guess)
+			score[name] += (of.longer - l.guess) / (1 - l.guess) / float64(len(s.tried()))
+			unfitted[name] = unfitted[name] || of.fitted < of.n
 		}
 	}
 	encodings = len(score)
-	for name := range score {
-		if score[name] /= float64(len(tried)); count[name] < len(tried) {
-			delete(score, name)
-		}
-	}
-	return tried, score, encodings
+	maps.DeleteFunc(score, func(name string, _ float64) bool { return unfitted[name] })
+	return score, encodings
 }
 
 // byScore returns the names of encodings, those with the highest score first.
@@ -375,17 +375,13 @@ func byScore(score map[string]float64) []string {
 	return names
 }
 
-// lengthAdvice says which encodings are the best on longer inputs.
-func lengthAdvice(all spoken) string {
-	tried, score, encodings := all.scores()
-	var best []string
-	for _, name := range byScore(score)[:8] {
-		best = append(best, fmt.Sprintf("`%s` %s", name, point(score[name])))
-	}
-	return fmt.Sprintf("On longer inputs than in training (%s; lengths 1 to 20, then 30 to 100), %d of %d "+
-		"encodings have fitted all languages. A score is 0 for guessing and 1 if all is right. The best means "+
-		"over the languages are %s; with one to three seeds the order of close ones is not known.\n",
-		wording.List(len(tried), tried), len(score), encodings, strings.Join(best, ", "))
+// lengthWords says which encodings are the best on longer inputs of all languages.
+func lengthWords(all spoken) string {
+	score, encodings := all.scores()
+	return wrapped(fmt.Sprintf("%d of %d encodings have fitted %s. Their **score** on longer inputs is 0 for guessing "+
+		"and 1 if all is right. The best means over these languages: %s. With one to three seeds the order of close "+
+		"ones is not known.\n", len(score), encodings, wording.List(len(all.tried()), all.tried()),
+		marked(byScore(score)[:8], score)))
 }
 
 // rangeOf writes the accuracies of the scaled encodings that have fitted.
@@ -400,14 +396,6 @@ func rangeOf(longer []float64) string {
 // title writes the name of a language at the start of a sentence.
 func title(language string) string {
 	return strings.ToUpper(language[:1]) + plainName(language[1:])
-}
-
-// maskOf says whether an encoding has a causal mask on formal languages, where alibi and transformer-xl have none.
-func maskOf(scheme string) string {
-	if scheme != "alibi" && scheme != "transformer-xl" && isCausal(standing(scheme, 0)) {
-		return "yes"
-	}
-	return "no"
 }
 
 // standing returns a scheme with its rank.

@@ -161,9 +161,8 @@ func TestLeaderboard(t *testing.T) {
 		"fmri.csv", "../leaderboard/fmri.csv")
 	spoken := readLanguages(t)
 	writePage(t, "../leaderboard/README.md", []part{
-		{"result", leaderWords(ranked, slices.Concat(fitted, unfitted), maskWords(spoken), fmri.ranked,
-			network.ranked[0])},
-		{"advice", advice(m, ranked, ranks, spoken)},
+		{"start", startTable(by, network, fmri, spoken) + startWords(m, ranked, network, fmri, spoken)},
+		{"known", knownWords(ranked, slices.Concat(fitted, unfitted))},
 		{"seeds", seedWords(m, ranked)},
 		{"ranks", rankTable(ranked, by, costs)},
 		{"unfitted", unfittedTable(unfitted, begun, costs)},
@@ -177,7 +176,8 @@ func TestLeaderboard(t *testing.T) {
 		{"network, ranks", network.table()},
 		{"network, missing", missing("leader-nmar", onNetwork)},
 		{"fmri", fmriWords(fmri)}, {"fmri, ranks", fmri.table()},
-		{"languages", languageWords(spoken)},
+		{"languages", languageWords(spoken)}, {"languages, masks", maskEffect(spoken)},
+		{"languages, tables", languageTables(spoken)},
 		{"tasks, words", taskWords(by, network, ranked, spoken)},
 		{"tasks", taskTable(by, unfitted, network, fmri, spoken)}, {"tasks, not run", notRun(fmri, spoken)},
 	})
@@ -225,61 +225,6 @@ func leaderPanels(ranked []ranking.Standing, by map[string]entry) []figure.Panel
 	return []figure.Panel{all, first}
 }
 
-// leaderWords says how many encodings are significantly worse than the first.
-func leaderWords(ranked []ranking.Standing, all []entry, masks string, onFMRI []ranking.Standing,
-	onNetwork ranking.Standing) string {
-	worse := 0
-	encodings := map[string]bool{}
-	for _, e := range all {
-		encodings[e.encoding()] = true
-	}
-	for _, s := range ranked[1:] {
-		if s.Differs {
-			worse++
-		}
-	}
-	best := ranked[0]
-	ahead, pairs, order := 0, 0, ""
-	for i, s := range ranked {
-		if order == "" && knowsOf(s.Scheme) == "1-D" {
-			order = s.Label
-		}
-		for _, of := range ranked[i+1:] {
-			if a, b := knowsOf(s.Scheme), knowsOf(of.Scheme); a == "2-D" && b == "1-D" {
-				ahead, pairs = ahead+1, pairs+1
-			} else if a == "1-D" && b == "2-D" {
-				pairs++
-			}
-		}
-	}
-	return wrapped(fmt.Sprintf(`* **Tokens on a grid (puzzles)**: encodings that know the grid rank higher than
-those that know an order, in %s of the pairs; the best of the latter is %s. The best mean is that of %s: it solves
-%s of the validation puzzles (rank %d to %d, 95 %%). %d encodings are significantly worse; for the other %d, three
-seeds do not show a difference. Of %d encodings, counting each σ and placement, the %d that have fitted with all
-three seeds are ranked.
-* **Tokens in an order that means nothing (simulated network)**: a learned table is among the first. The best mean
-is that of %s.
-* **Brain regions (human fMRI, at most three seeds)**: the best mean is that of %s; %s, which know at most offsets,
-are the last.
-* **Inputs longer than in training (formal languages, one to three seeds)**: %s. None was trained with and without
-its mask.
-`, number.Percent(float64(ahead)/float64(pairs)), "`"+order+"`", "`"+best.Label+"`", point(best.Mean), best.LowRank,
-		best.HighRank, worse, len(ranked)-1-worse, len(encodings), len(ranked), "`"+onNetwork.Label+"`",
-		"`"+onFMRI[0].Label+"`", lastOf(onFMRI, 3), masks))
-}
-
-// lastOf names the last n encodings, which must be those that do not change with a shift.
-func lastOf(ranked []ranking.Standing, n int) string {
-	var names []string
-	for _, s := range ranked[len(ranked)-n:] {
-		if shiftOf(s.Scheme) == "yes" {
-			panic(s.Label + " is among the last " + fmt.Sprint(n) + ": change the sentence")
-		}
-		names = append(names, "`"+s.Label+"`")
-	}
-	return wording.List(n, names)
-}
-
 // wrapped breaks the paragraphs of a text and the items of its lists, which stay indented, at 110 columns.
 func wrapped(text string) string {
 	const width = 110
@@ -312,79 +257,6 @@ func wrapped(text string) string {
 		}
 	}
 	return b.String() + "\n"
-}
-
-// extreme holds the first and the last encodings of those that know as much of places.
-type extreme struct {
-	knows, words string
-	n            int
-	first, last  []ranking.Standing
-}
-
-// extremes returns the first five and the last three of each kind.
-func extremes(ranked []ranking.Standing) (out []extreme) {
-	own := map[string][]ranking.Standing{}
-	for _, s := range ranked {
-		knows := knowsOf(s.Scheme)
-		own[knows] = append(own[knows], s)
-	}
-	for _, kind := range [][2]string{{"2-D", "the grid"}, {"1-D", "an order"},
-		{"none", "neither: `learn` and `random`, at each σ and placement"}} {
-		of := own[kind[0]]
-		last := len(of) - min(3, len(of)/2)
-		out = append(out, extreme{kind[0], kind[1], len(of), of[:min(5, last)], of[last:]})
-	}
-	return out
-}
-
-// advice says what to take by what is known of the places of tokens. docs/encodings.md repeats it.
-func advice(m models, ranked, onNetwork []ranking.Standing, longer spoken) string {
-	families, p := ranking.Families(ranked, knowsOf)
-	median := map[string]string{}
-	for _, f := range families {
-		median[f.Name] = number.Fixed(f.Median, 1)
-	}
-	list := func(of []ranking.Standing) string {
-		var names []string
-		for _, s := range of {
-			names = append(names, fmt.Sprintf("`%s` %s", s.Label, point(s.Mean)))
-		}
-		return strings.Join(names, ", ")
-	}
-	text := fmt.Sprintf("On Latin squares, whose 16 tokens lie on a grid, the ranks of %d encodings differ by "+
-		"what the encoding knows about positions (%s, Kruskal-Wallis test). Validation accuracy, three seeds:\n\n",
-		len(ranked), number.PText(p))
-	for _, of := range extremes(ranked) {
-		ranks := "median rank " + median[of.knows]
-		if of.knows == "none" { // two schemes
-			ranks = fmt.Sprintf("ranks from %g to %g", of.first[0].Rank, of.last[len(of.last)-1].Rank)
-		}
-		text += fmt.Sprintf("* %d know %s (%s): best %s; worst %s.\n", of.n, of.words, ranks, list(of.first),
-			list(of.last))
-	}
-	mean := func(name string) string { return point(stats.Mean(m.column(name, "validation"))) }
-	undropped := m.less("learn-0.2", "2d-fixed without dropout")
-	learned := onNetwork[:countLearned(onNetwork)]
-	return wrapped(text + fmt.Sprintf(`
-Medians are over schemes. `+"`axial`"+` counts as knowing the grid: it factors the 16 positions as 4 x 4.
-
-A learned table that is added at every block should start small: with fifteen seeds, σ = 0.2 solves %s of the
-validation puzzles and σ = 2 solves %s. Added once, σ = 2 solves %s, and %s if the answer is read at the probe. With
-dropout .1 in training, σ = 0.2 at every block solves %s. `+"`2d-fixed`"+`, the ground truth, solves %s with the
-dropout of the published code, which is significantly more than the learned table does, and %s without, where the
-learned table is ahead by %s (95 %%: %s). Not significant: dropout in both, the learned table trained for 400 epochs,
-and width 160 (five seeds).
-
-On the simulated network, whose tokens are in an order that means nothing, the means of %s show, after 4,000 steps,
-more than half of what can be learned (the share): %s. With three seeds none of these is significantly worse than the
-first. Only a learned table shows what it has found (`+"`torchpe analyze map`"+`): on this network and on fMRI,
-`+"`random`"+`, which is not trained, cannot be told from `+"`learn`"+` by its test errors (on fMRI after 12,000
-steps).
-
-%s`, mean("learn-0.2"), mean("learn-2"), mean("learn-2, once"), mean("learn-2, once, probe"),
-		mean("learn-0.2 with dropout"), mean("2d-fixed"), mean("2d-fixed without dropout"), point(undropped.mean),
-		span(undropped.seeds), fmt.Sprintf("%d of %d encodings", len(learned), len(onNetwork)), list(learned),
-		lengthAdvice(longer)))
 }
 
 // seedWords sets means of three seeds beside those of fifteen.
