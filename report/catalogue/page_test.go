@@ -46,8 +46,9 @@ func page(all []Entry, advice string) string {
 
 N tokens, D model width, H heads, Dh = D/H, L layers; x the input of a block, i the query's place,
 j the key's. Numbers of parameters are those that are trained at N = %d, D = %d, H = %d, L = %d with
-the defaults of the published code. "When" follows from TISA's criteria and from what a scheme needs.
-A scheme without a picture acts nowhere, alike on all tokens as it starts, or on what tokens hold alone.
+the defaults of the published code. "When" follows from the criteria of Wennberg and Henter 2021 (TISA)
+and from what a scheme needs.
+A scheme has no picture if it adds nothing, treats all tokens alike as it starts, or depends on their content only.
 %s
 `, len(all), Stacks, s.Tokens, s.DModel, s.Heads, s.Layers, sheetNote)
 	for _, name := range families {

@@ -33,8 +33,8 @@ func maskWords(all spoken) string {
 		}
 		parts = append(parts, fmt.Sprintf("%s on %s (%s)", than, plainName(l.name), number.PText(p)))
 	}
-	return "those with a causal mask rank " + wording.List(len(parts), parts) + "; similar encodings count once, and p " +
-		"is not corrected for the number of languages"
+	return "encodings with a causal mask rank " + wording.List(len(parts), parts) +
+		"; similar encodings count once, and p is not corrected for the number of languages"
 }
 
 // maskMedians writes the median ranks of encodings with and without a causal mask, or "" for a language that few
@@ -191,13 +191,14 @@ func maskSummary(all spoken) string {
 	var parts []string
 	for _, l := range languages {
 		if e := maskEffectOf(all, l.name); e.n > 1 {
-			parts = append(parts, fmt.Sprintf("%s %s (95 %%: %s; %d encodings)", plainName(l.name), point(e.mean),
-				span(e.interval), e.n))
+			parts = append(parts, fmt.Sprintf("%s on %s (95 %%: %s; %d encodings)", point(e.mean),
+				plainName(l.name), span(e.interval), e.n))
 		}
 	}
 	if parts == nil {
 		return "None was trained with and without its mask."
 	}
-	return "The mask alone, added to or taken from encodings, changes the mean accuracy by: " +
-		strings.Join(parts, ", ") + "."
+	return "The mask itself does it: added to encodings without one (`c-nope+rope`, `--c-nope-temperature 1`), or " +
+		"taken from those with one, it raises the mean accuracy by " +
+		wording.List(len(parts), parts) + "."
 }

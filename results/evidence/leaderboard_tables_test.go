@@ -249,6 +249,9 @@ func notRun(fmri board, all spoken) string {
 			left = append(left, "`"+scheme+"`")
 		}
 	}
+	if left != nil {
+		left = []string{"on fMRI, " + strings.Join(left, ", ") + "; "}
+	}
 	schemes := schemesOf("leader-length")
 	var parts []string
 	for _, l := range languages {
@@ -264,9 +267,9 @@ func notRun(fmri board, all spoken) string {
 		parts = append(parts, fmt.Sprintf("%s, %d not trained and %d with fewer than three seeds",
 			plainName(l.name), none, few))
 	}
-	return wrapped(fmt.Sprintf("**Not run**: on fMRI, %s, and other encodings; of the %d encodings for languages: "+
+	return wrapped(fmt.Sprintf("**Not run**: %sof the %d encodings for languages, which leave out drawn positions: "+
 		"%s; modular arithmetic. Parity check was tried with ten encodings, and none fits.\n",
-		strings.Join(left, ", "), len(schemes), strings.Join(parts, "; ")))
+		strings.Join(left, ""), len(schemes), strings.Join(parts, "; ")))
 }
 
 // taskWords says how the tasks go together, whether an encoding is among the first on all, and where the best on longer
@@ -328,8 +331,9 @@ func taskWords(fitted map[string]entry, network board, puzzles []ranking.Standin
 	if first != nil {
 		are = strings.Join(first, ", ") + " are"
 	}
-	return wrapped(fmt.Sprintf("%d encodings are ranked on puzzles and the network and have fitted the languages. %s in "+
-		"the first third of all these tasks. `%s`, the best on languages by its mean score, has %s on puzzles and %s on "+
-		"the network. Spearman's ρ of accuracy on longer inputs: %s. If the p of these %d are corrected (Holm), %d are "+
-		"below .05.\n", n, are, best[0], place(puzzles), place(network.ranked), strings.Join(parts, "; "), len(p), hold))
+	return wrapped(fmt.Sprintf("%d encodings are ranked on puzzles and the network and have fitted the languages. "+
+		"%s in the first third of all these tasks. `%s`, the best on languages by its mean score, has %s on puzzles "+
+		"and %s on the network. Spearman's ρ of accuracy on longer inputs: %s. If the p of these %d are corrected "+
+		"(Holm), %d are below .05.\n", n, are, best[0], place(puzzles), place(network.ranked),
+		strings.Join(parts, "; "), len(p), hold))
 }

@@ -196,10 +196,9 @@ func languageWords(all spoken) string {
 		}
 		return strings.Join(own, ", ")
 	}
-	return lengthWords(all) + "\n" + wrapped(fmt.Sprintf("%s\nEncodings with a mask also differ in other ways: many of "+
-		"them count tokens, or weigh near tokens more. `logn` has a mask and a factor for the number of keys: %s. "+
-		"`c-nope` has a mask and, as in its code, a temperature of .01: %s.\n\n%s\n%s", text.String(), cells("logn"),
-		cells("c-nope"), freshLanguages(), againWords()))
+	return lengthWords(all) + "\n" + wrapped(fmt.Sprintf("%s\n`logn` has a mask and a factor for the number of "+
+		"keys: %s. `c-nope` has a mask and, as in its code, a temperature of .01: %s.\n\n%s\n%s", text.String(),
+		cells("logn"), cells("c-nope"), freshLanguages(), againWords()))
 }
 
 // languageTables lists, for each language, the accuracies of all encodings, those that have fitted first.

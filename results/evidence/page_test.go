@@ -120,15 +120,15 @@ func abstract(m models, contrasts map[string]difference) string {
 	frozen, wide := m.less("learn-0.2, frozen", "learn-2, frozen"), m[atPaperWidth("learn-0.2")]
 	return wrapped(fmt.Sprintf(`**A learned positional encoding (PE) that starts with a standard deviation σ of 0.2
 generalizes better than one of σ = 2, as the paper reports, if every block adds it.** Transformers of width 64 learned
-the published Latin squares until their training accuracy was .99 (%d seeds, the paper's numbers). Of the validation
+the published Latin squares until their training accuracy was .99 (%d seeds, the same as the paper's). Of the validation
 puzzles, which are unlike all training puzzles, those of σ = 0.2 solve %s and those of σ = 2 solve %s (difference %s,
 95 %% interval %s). At the paper's width and rate (160 and 1e-4, %d seeds) they solve %s and %s. Copying the answer of
 the most similar training puzzle solves .252. What limits the claim:
 
 * **Placement.** Most of the effect (%s of %s) requires a PE that is added at every block, as in the published code.
 Added once, σ = 2 solves %s and σ = 0.2 solves %s.
-* **Ratio of PE to tokens.** It alone does not decide. One table that all blocks share has about the same
-ratios as one table per block, but at σ = 1 it solves %s, where one per block solves %s.
+* **Size of the PE relative to the tokens.** This ratio alone does not explain the effect. One table that all blocks
+share has about the same ratios as one table per block, but at σ = 1 it solves %s, where one per block solves %s.
 * **Training of the PE.** The effect does not need it: with frozen tables, σ = 0.2 is %s ahead of σ = 2 (%s, %d
 pairs).
 * **Dropout.** The ground-truth PE, 2d-fixed, is significantly ahead of the learned one of σ = 0.2 only if it alone
