@@ -15,7 +15,8 @@ import (
 // nil; else the reason, such as an encoding that does not suit the tokens, or a table too short for
 // longer inputs. Consecutive configurations share the data that they read, unless the encoding
 // decides what is measured or starts from the data. CheckModels fails if data cannot be read, or if
-// their SHA-256 is not sum, unless sum is empty. It passes notes on the data to note, once.
+// their SHA-256 is not sum, unless sum is empty. It passes notes on the data to note, once, and those
+// on the settings of each configuration.
 func CheckModels(texts [][]byte, sum string, note func(string)) (unsuited []error, err error) {
 	var read task
 	var before config.Config // the one whose data were read
@@ -51,12 +52,15 @@ func CheckModels(texts [][]byte, sum string, note func(string)) (unsuited []erro
 			before = stored
 		}
 		if isNew {
-			for _, text := range c.notes(read) {
+			for _, text := range read.notes() {
 				note(text)
 			}
 			if sum != "" && read.fingerprint() != sum {
 				return nil, &DataError{errors.New("the content of the data has changed: give another --out")}
 			}
+		}
+		for _, text := range c.notesOnSettings(read) {
+			note(text)
 		}
 		if unsuited[i], err = checkModel(c, read); err != nil {
 			return nil, err

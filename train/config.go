@@ -216,10 +216,13 @@ func (c Config) Unused(flag string) string {
 	return ""
 }
 
-// notes returns notes for the user before training: on the data, on a taken encoding, and on a warm-up that is
-// longer than the training.
-func (c Config) notes(t task) []string {
-	notes := append(t.notes(), c.readsOtherwise()...)
+// notes returns notes for the user before training, on the data and on the settings.
+func (c Config) notes(t task) []string { return append(t.notes(), c.notesOnSettings(t)...) }
+
+// notesOnSettings returns notes on a taken encoding, on attention to earlier tokens alone, and on settings that the
+// length of the training leaves without their effect.
+func (c Config) notesOnSettings(t task) []string {
+	notes := append(c.readsOtherwise(), c.seesBack()...)
 	total := c.TotalSteps(t.stepsPerEpoch())
 	note := func(flag string, warmup int) {
 		if warmup > total {
@@ -246,6 +249,23 @@ func (c Config) notes(t task) []string {
 		note("pe-warmup-steps", *c.PEWarmupSteps)
 	}
 	return notes
+}
+
+// seesBack returns a note if the encoding hides later tokens and the task does not.
+func (c Config) seesBack() []string {
+	if s := c.Sequence; s != nil && (s.Text != nil || s.Form == config.Decoder) {
+		return nil
+	}
+	e, err := c.encoding()
+	if err != nil {
+		return nil
+	}
+	facts, err := e.Describe(pe.Size{Tokens: 16, DModel: c.DModel, Heads: c.Heads, Layers: c.Layers}, e.options)
+	if err != nil || !facts.Causal {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s has a causal mask: a token sees itself and the tokens before it alone, in the "+
+		"order of the data (torchpe pe show '%[1]s' says if an option changes this)", c.PE)}
 }
 
 // criterion returns the criterion by which a member has fitted: Until, or the task's default. ok is

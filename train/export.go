@@ -56,7 +56,7 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 		return x, err
 	}
 	defer done()
-	m, characters, err := emptyModel(c, checkpoint.Metadata[runlog.DataKey])
+	m, about, err := emptyModel(c, checkpoint.Metadata[runlog.DataKey])
 	if err != nil {
 		return x, fmt.Errorf("%s: %w", dir, explainMissing(err, dir))
 	}
@@ -80,10 +80,9 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 	if x.DivergedAtStep > 0 {
 		x.Step = x.DivergedAtStep - 1
 	}
-	return x, export.Write(out, m, export.Run{
-		Directory: filepath.Base(filepath.Clean(dir)), Member: member, Step: x.Step, Characters: characters,
-		DataSHA: checkpoint.Metadata[runlog.DataKey], Config: text, DivergedAtStep: x.DivergedAtStep,
-	})
+	about.Directory, about.Member, about.Step = filepath.Base(filepath.Clean(dir)), member, x.Step
+	about.DataSHA, about.Config, about.DivergedAtStep = checkpoint.Metadata[runlog.DataKey], text, x.DivergedAtStep
+	return x, export.Write(out, m, about)
 }
 
 // readRun returns the resolved configuration of a run and its newest checkpoint, which must match. If this
@@ -143,9 +142,9 @@ func stoppedAfter(dir string, c Config, member int) (int, error) {
 	return math.MaxInt, err
 }
 
-// emptyModel returns the untrained model of a configuration, and the characters of its texts. If data are read, which
-// determine the places of tokens or the characters, they must have the SHA-256 sum.
-func emptyModel(c Config, sum string) (m *models.Model, characters string, err error) {
+// emptyModel returns the untrained model of a configuration, with the characters of its texts or the names of its
+// tokens. If data are read, which determine the places of tokens or the characters, they must have the SHA-256 sum.
+func emptyModel(c Config, sum string) (m *models.Model, about export.Run, err error) {
 	newTask := c.maker().read
 	empty := c.maker().empty
 	if empty != nil {
@@ -153,21 +152,24 @@ func emptyModel(c Config, sum string) (m *models.Model, characters string, err e
 	}
 	t, err := newTask(c)
 	if err != nil {
-		return nil, "", err
+		return nil, about, err
 	}
-	if s, ok := t.(*sequenceTask); ok {
-		characters = s.source.characters()
+	switch t := t.(type) {
+	case *sequenceTask:
+		about.Characters = t.source.characters()
+	case *maskedTask:
+		about.TokenNames = t.table.Names
 	}
 	if empty == nil && t.fingerprint() != sum {
-		return nil, "", errors.New("its data have changed since training, or their paths lead to others from this " +
+		return nil, about, errors.New("its data have changed since training, or their paths lead to others from this " +
 			"folder: restore them, or export from the folder of the training")
 	}
 	e, err := emptyEnsemble(c, t)
 	if err != nil {
-		return nil, "", err
+		return nil, about, err
 	}
 	m, err = e.newModel()
-	return m, characters, err
+	return m, about, err
 }
 
 // Import creates a finished run in dir from the exported folder from. The run has the configuration

@@ -36,6 +36,8 @@ func TestExportAndImportGiveTheRunBack(t *testing.T) {
 			again := expect.Must(Import(twin, back, Options{}))
 			expect.Equal(t, "the characters are", expect.Must(export.ReadRun(twin)).Characters,
 				map[string]string{"text": "abc"}[name])
+			expect.Equal(t, "number of names", len(expect.Must(export.ReadRun(twin)).TokenNames),
+				map[string]int{"nmar": 15}[name])
 			if x.Step != result.Members[member].Steps || again.Members[0].Steps != x.Step {
 				t.Errorf("%d steps, exported %d, imported %d", result.Members[member].Steps, x.Step,
 					again.Members[0].Steps)

@@ -50,7 +50,7 @@ func (c Config) place(tokens positions.Tokens, usual pe.Positions) (
 			e.Needs = pe.NeedsGraph
 		}
 	}
-	at, notes, err = Place(file, tokens, e.Scheme)
+	at, notes, err = Place(file, tokens, e.Scheme, e.options)
 	if err != nil {
 		return at, nil, fmt.Errorf("--positions: %w", err)
 	}
@@ -63,12 +63,16 @@ func (c Config) place(tokens positions.Tokens, usual pe.Positions) (
 // onlyOrder describes, in a note, the positions that a scheme that needs an order uses; known has the exceptions.
 const onlyOrder = "only the order of tokens"
 
-// known says what schemes know of positions that need only an order, but may use more.
-var known = map[string]string{
-	"abacus":          "only the places in the rows of a grid, or on a line",
-	"alibi":           onlyOrder + " (distances with --alibi euclidean)",
-	"cape":            "only the places on a line (with --cape 2d on a grid)",
-	"learn-resampled": onlyOrder + " (a grid with --resample-by bicubic or bilinear)",
+// known says what schemes know of positions that need only an order, but know more if an option is among some.
+var known = map[string]struct {
+	what, option string
+	more         []string
+}{
+	"abacus": {what: "only the places in the rows of a grid, or on a line"},
+	"alibi":  {onlyOrder + " (distances with --alibi euclidean)", "alibi", []string{"euclidean"}},
+	"cape":   {"only the places on a line (with --cape 2d on a grid)", "cape", []string{"2d"}},
+	"learn-resampled": {onlyOrder + " (a grid with --resample-by bicubic or bilinear)", "resample-by",
+		[]string{"bicubic", "bilinear"}},
 }
 
 // weightless says when schemes of graphs ignore the weights of edges.
@@ -91,9 +95,9 @@ func isWeighted(g *pe.Graph) bool {
 }
 
 // Place returns the positions of tokens from a file, and notes on how it was read and which parts
-// of it a scheme ignores. It returns an error if the scheme cannot use such positions, or would use
-// ranks as places unasked.
-func Place(file *positions.File, tokens positions.Tokens, scheme pe.Scheme) (
+// of it a scheme with these options ignores. It returns an error if the scheme cannot use such positions, or
+// would use ranks as places unasked.
+func Place(file *positions.File, tokens positions.Tokens, scheme pe.Scheme, options pe.Options) (
 	at pe.Positions, notes []string, err error,
 ) {
 	placed, err := file.Place(tokens)
@@ -124,7 +128,9 @@ func Place(file *positions.File, tokens positions.Tokens, scheme pe.Scheme) (
 	for _, name := range scheme.PartNames() {
 		switch {
 		case needsOrder && file.Form != positions.Order:
-			note("%s knows %s from %s", name, cmp.Or(known[name], onlyOrder), file.Source)
+			if of := known[name]; !slices.Contains(of.more, options[of.option]) {
+				note("%s knows %s from %s", name, cmp.Or(of.what, onlyOrder), file.Source)
+			}
 		case weightless[name] != "" && isWeighted(at.Graph):
 			note("%s %s", name, weightless[name])
 		}

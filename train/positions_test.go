@@ -317,6 +317,7 @@ func TestPositionsNotes(t *testing.T) {
 		{"abacus", "", grid, "", "abacus knows only the places in the rows of a grid", "only the order"},
 		{"cape", "", grid, "", "(with --cape 2d on a grid) from ", "only the order"},
 		{"alibi", "", grid, "", "only the order of tokens (distances with --alibi euclidean)", ""},
+		{"alibi euclidean", "", grid, "", "on a grid", "knows"},
 		{"learn-resampled", "", grid, "", "(a grid with --resample-by bicubic or bilinear)", ""},
 		{"rope+abacus", "", grid, "", "rope knows only the order of tokens from", "abacus knows only the order"},
 		{"swin", "", grid, "", "on a grid of 2 x 2", "knows"},
@@ -335,6 +336,9 @@ func TestPositionsNotes(t *testing.T) {
 		path := expect.File(t, "where.csv", x.where)
 		var c Config
 		c.PE, c.PEInit, c.Fidelity = x.scheme, x.start, "code"
+		if name, form, has := strings.Cut(x.scheme, " "); has {
+			c.PE, c.PEOptions = name, pe.Options{"alibi": form}
+		}
 		c.Positions = &config.PositionsConfig{File: path, As: x.as, SHA256: expect.Must(config.SumOf(path))}
 		_, notes, err := c.place(positions.Tokens{Count: 3}, pe.Line(3))
 		all := strings.ReplaceAll(strings.Join(notes, "\n"), path, "")

@@ -58,6 +58,19 @@ func TestLongWarmup(t *testing.T) {
 	expect.Equal(t, "notes", got, want)
 }
 
+// A note names encodings that hide later tokens, except in tasks that hide them.
+func TestCausalNote(t *testing.T) {
+	for pe, want := range map[string]bool{"rope+alibi": true, "rope*1,kerple": true, "rope": false,
+		"rope*1,alibi(alibi=symmetric)": false} {
+		c := tinyMasked(t, pe)
+		c.Layers = 2
+		expect.Equal(t, pe, strings.Contains(fmt.Sprint(c.seesBack()), pe+" has a causal mask"), want)
+	}
+	if notes := tinyText(t, "alibi").seesBack(); notes != nil {
+		t.Error(notes)
+	}
+}
+
 // change sets another value of a setting in one kind of task.
 type change struct {
 	kind string

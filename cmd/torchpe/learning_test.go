@@ -83,6 +83,8 @@ func TestSeedFlags(t *testing.T) {
 			t.Errorf("%s: %s %s, %s", c.flags, seeds, sigmas, errs)
 		}
 	}
+	says(t, t.TempDir(), "sweep --preset quick --pe learn --sigma 0,2 --dry-run --no-calibrate --out o", 0,
+		"2>--sigma 0,2 is two values; is this a decimal comma?")
 	_, _, errs := membersAsked(t, t.TempDir(), "--pe nope --sigma 0,2")
 	if strings.Contains(errs, "decimal comma") {
 		t.Errorf("two models where sigma has no effect: %s", errs)

@@ -134,7 +134,11 @@ func (f *instanceFlags) place(s catalogue.Setting, scheme pe.Scheme) (at pe.Posi
 		if own := f.file.Own(); s.Tokens == own.Count {
 			tokens.Names = own.Names
 		}
-		at, notes, err = train.Place(f.file, tokens, scheme)
+		options, optionsErr := scheme.Resolve(s.Fidelity, s.Given)
+		if optionsErr != nil {
+			return at, optionsErr
+		}
+		at, notes, err = train.Place(f.file, tokens, scheme, options)
 	}
 	if err != nil {
 		return at, fmt.Errorf("--positions: %w", err)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -172,8 +173,17 @@ func (f *sweepFlags) resolve(args []string) (spec sweep.Spec, configs [][]byte, 
 		return spec, nil, nil, err
 	}
 	configs, notes, err = f.valid(points)
+	for _, a := range f.axes {
+		if !a.isWhole() && len(a.given) == 1 && zeroComma.MatchString(a.given[0]) {
+			notes = append(notes, fmt.Sprintf("--%s %s is two values; is this a decimal comma? Then write a point",
+				a.train.Name, a.given[0]))
+		}
+	}
 	return spec, configs, notes, err
 }
+
+// zeroComma matches two values that look like one number with a decimal comma.
+var zeroComma = regexp.MustCompile(`^0,\d+$`)
 
 // valid returns the configurations of points. It returns an error that lists those that cannot be trained, or,
 // with --skip-invalid, leaves them out with notes.

@@ -141,7 +141,10 @@ func addAxes(fl *pflag.FlagSet) (axes []*axisFlag) {
 
 // fileKeys returns the flags that a sweep file may set.
 func fileKeys() map[string]sweep.Flag {
-	keys := map[string]sweep.Flag{}
+	keys, ofMembers := map[string]sweep.Flag{}, map[string]bool{} // which in train take a value for each member
+	for _, s := range config.MemberSettings() {
+		ofMembers[s.Flag] = true
+	}
 	flagsOfTrain().VisitAll(func(flag *pflag.Flag) {
 		how := sweepOf(flag.Name)
 		switch {
@@ -151,7 +154,13 @@ func fileKeys() map[string]sweep.Flag {
 		case how == config.Repeated:
 			keys[flag.Name] = sweep.Flag{Sweep: how}
 		default:
-			keys[flag.Name] = sweep.Flag{Sweep: how, Check: func(text string) error { return checkValue(flag, text) }}
+			keys[flag.Name] = sweep.Flag{Sweep: how, Check: func(text string) error {
+				if ofMembers[flag.Name] && strings.ContainsAny(text, ",:") {
+					return fmt.Errorf("%q is more than one number: write a list, as [0.1, 0.2], or a range, as "+
+						"{from: 0.1, to: 0.5, step: 0.1}", text)
+				}
+				return checkValue(flag, text)
+			}}
 		}
 	})
 	return keys

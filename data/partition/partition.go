@@ -156,7 +156,7 @@ func isHeader(rows [][]string, width int) bool {
 	return width == 2 && (rows[0][0] == "" || text.IsID(rows[0][0]))
 }
 
-// checkColumns refuses a file in which modules seem to come before the names of their tokens.
+// checkColumns refuses a file in which modules seem to come before the names of their tokens, or a name is given twice.
 func checkColumns(file string, names, labels []string) {
 	repeated := func(all []string) bool {
 		return len(slices.Compact(slices.Sorted(slices.Values(all)))) < len(all)
@@ -164,6 +164,10 @@ func checkColumns(file string, names, labels []string) {
 	if repeated(names) && !repeated(labels) {
 		array.Failf("%s: its first column repeats values (%s, ...), but its second does not (%s, ...): "+
 			"put the name of a token first, and its module second", file, names[0], labels[0])
+	}
+	if i, j, twice := arrayfile.Twice(names); twice {
+		array.Failf("%s: its rows %d and %d are both named %q: the first column holds names of tokens, the second "+
+			"modules; leave out the names if rows are in the order of the tokens", file, i+1, j+1, names[i])
 	}
 }
 

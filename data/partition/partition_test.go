@@ -83,6 +83,8 @@ func TestPlainHeader(t *testing.T) {
 		}
 	}
 	expect.Error(t, expect.ErrorOf(Read(expect.File(t, "m.txt", "a,1\n"), text.Yes)), "no rows")
+	expect.Error(t, expect.ErrorOf(Read(expect.File(t, "m.txt", "VIS,L\nVIS,R\nMOT,L\n"), text.No)),
+		`its rows 1 and 2 are both named "VIS"`)
 	from, missing, _ := MatchNames([]string{"b", "\u00e9"}, []string{"e\u0301", "b"}) // of an early run
 	expect.Equal(t, "matched", fmt.Sprint(from, missing), "[1 0] []")
 }

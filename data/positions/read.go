@@ -13,6 +13,7 @@ package positions
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -150,10 +151,30 @@ func (f *File) row(i int) string {
 	return fmt.Sprintf("row %d", i+1)
 }
 
-// checkHeadings fails if a column of coordinates is headed as labels of modules are.
+// polar matches headings of coordinates that are no lengths along axes.
+var polar = regexp.MustCompile(`(?i)^(theta|phi|azimuth|elevation|radius|rho)\b`)
+
+// checkHeadings fails if a column of coordinates is headed as labels of modules are, as angles are, or by no axis
+// beside two that are.
 func (f *File) checkHeadings() {
-	if i := slices.IndexFunc(f.Axes, partition.IsHeading); i >= 0 && f.Form == Coordinates {
-		f.fail("its column %q seems to hold labels, not coordinates: leave it out, or rename it", f.Axes[i])
+	if f.Form != Coordinates {
+		return
+	}
+	axes, other := map[int]bool{}, ""
+	for _, heading := range f.Axes {
+		switch of := axisOf(heading); {
+		case partition.IsHeading(heading):
+			f.fail("its column %q seems to hold labels, not coordinates: leave it out, or rename it", heading)
+		case polar.MatchString(heading):
+			f.fail("its column %q seems to hold angles or radii: give x, y and z, or rename it", heading)
+		case of == noAxis:
+			other = heading
+		default:
+			axes[of] = true
+		}
+	}
+	if len(axes) > 1 && other != "" {
+		f.fail("its column %q names no axis, but others do: leave it out, or rename it", other)
 	}
 }
 

@@ -211,6 +211,16 @@ func TestText(t *testing.T) {
 	if got := text.About(4, 0); got != nil {
 		t.Errorf("%q", got)
 	}
+	random := ""
+	for range 6000 {
+		random += string(rune('a' + r.IntN(7)))
+	}
+	// The other file trains on 5,940 characters, and 600 from 5,400 on are held out.
+	longer := random + strings.Repeat("abcdefg", 86)[:600]
+	beside := expect.Must(ReadText([]string{write("a", random), write("b", longer)}))
+	expect.Contains(t, strings.Join(beside.About(4, 4), "\n"), "text: 2 of 6 passages of 200 held-out characters")
+	once := expect.Must(ReadText([]string{write("a", random)}))
+	expect.Equal(t, "notes on a text that is given once", once.About(4, 4), nil)
 	for want, err := range map[string]error{
 		"the same text as": expect.ErrorOf(ReadText([]string{write("a", long), write("d", long)})),
 		"at most 180":      text.Check(181, 20), "at most 20": text.Check(180, 21),

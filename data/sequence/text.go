@@ -159,6 +159,10 @@ func (t *Text) About(n, longest int) (notes []string) {
 			all = append(all, fmt.Sprintf("%q in %s", t.Characters[c], wording.Count(n, "place")))
 		}
 	}
+	if found, passages := t.shared(); found > 0 {
+		notes = append(notes, fmt.Sprintf("text: %d of %s of %d held-out characters are in the text to train on, too, "+
+			"so a model may know them by heart: give a text once", found, wording.Count(passages, "passage"), passage))
+	}
 	if all != nil {
 		notes = append(notes, "text: the held-out part has characters that training never meets: "+wording.List(8, all))
 	}

@@ -123,6 +123,9 @@ func (c *content) openText(o Options) {
 	m := matrix{shape: t.Shape, entry: arrayfile.Entry{Shape: t.Shape, Type: "text", Real: true}, namesFrom: c.file,
 		load: func() (array.Array, error) { return t.Array, nil }, index: indexColumns(t)}
 	switch {
+	case t.Columns == nil && t.Rows != nil && o.Header == text.Auto && isHeading(t.Rows[0]):
+		array.Failf("%s: its first line (%q, ...) may hold names or times of columns, or a row: give --header yes or "+
+			"--header no", c.file, t.Rows[0])
 	case rowsAreTokens(t) && o.Axes == nil:
 		array.Failf("%s: its first column (%q, ...) may name tokens and its first line (%q, ...) frames, or "+
 			"the other way round: give --axes tokens,frames or --axes frames,tokens",

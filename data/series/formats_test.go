@@ -121,6 +121,12 @@ func TestSeveralRunsAndSubjects(t *testing.T) {
 		t.Errorf("runs %+v", s.Runs)
 	}
 	expect.Equal(t, "first values", [2]float32{s.X[0], s.X[3*tokens+1]}, [2]float32{value(4, 0), value(0, 1)})
+	var stack bytes.Buffer
+	expect.NoError(t, npy.Write(&stack, array.Array{Shape: []int{3, 2, 2},
+		Data: []float64{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4}}, npy.Float64))
+	twice := expect.File(t, "twice.npy", stack.String())
+	s = expect.Must(Load([]string{twice}, Options{Axes: []Axis{SubjectAxis, FrameAxis, TokenAxis}}))
+	expect.Contains(t, strings.Join(s.Notes, "\n"), "twice.npy[2] holds the same numbers as "+twice+"[0]")
 	// The slices of a stack are subjects, or runs.
 	for axis, want := range map[Axis]int{SubjectAxis: 2, RunAxis: 1} {
 		s := expect.Must(Load([]string{fixture("stack.npy")}, Options{Axes: []Axis{axis, TokenAxis, FrameAxis}}))

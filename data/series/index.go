@@ -23,7 +23,8 @@ var indexNames = regexp.MustCompile(`^(unnamed: \d+|index|idx|row|time|times|tim
 var groupNames = regexp.MustCompile(`^(` + groups + `)` + ofIndex)
 
 const (
-	groups  = `subjects?|sub|participants?|patients?|sessions?|ses|runs?|trials?|blocks?`
+	groups = `subjects?|sub|participants?|patients?|sessions?|ses|runs?|trials?|blocks?|conditions?|class|classes|` +
+		`diagnos[ie]s|sites?|scanners?|sex|gender|ages?|folds?|labels?|groups?|networks?|modules?|clusters?`
 	ofIndex = `( ?[\[(/#].*| (in )?(id|s|sec|secs|seconds|ms|min|h|hours|days|years|tr|trs|utc|gmt|index|` +
 		`points?|no|number)\.?)?$`
 )
@@ -99,6 +100,12 @@ func equalSteps(n int, share float64, at func(int) float64) bool {
 		}
 	}
 	return true
+}
+
+// isHeading reports whether the first name of rows seems to stand above the others.
+func isHeading(first string) bool {
+	spaced := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(first)), "_", " ")
+	return text.IsID(first) || text.IsToken(first) || indexNames.MatchString(spaced)
 }
 
 // rowsAreTokens reports whether the rows of a table with names in both directions may be its

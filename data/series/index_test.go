@@ -35,6 +35,8 @@ func TestIndexColumn(t *testing.T) {
 		{"id", func(row int) any { return []int{5, 9, 2, 7, 1}[row] }, true},
 		{"id", func(row int) any { return []int{5, 9, 2, 7, 5}[row] }, false},
 		{"subject_id", func(row int) any { return []int{3, 1, 2, 3, 1}[row] }, true},
+		{"diagnosis", func(row int) any { return row % 2 }, true},
+		{"condition", func(row int) any { return float64(row%2) + .5 }, false},
 		{"run", func(row int) any { return []float64{3, 1.5, 2, 3, 1}[row] }, false},
 		{"sensor", func(row int) any { return []float64{5, 9.5, 2, 7, 1}[row] }, false},
 	} {
@@ -227,6 +229,19 @@ func TestHeaderIsAskedFor(t *testing.T) {
 		return Source{Data: []string{path}, Tokens: 3, Axes: "frames,tokens", Header: header}.Read(nil, false)
 	}
 	expect.Error(t, expect.ErrorOf(read(text.Auto)), "x.csv:1:1: ", "--header yes or --header no")
+	for _, heading := range []string{"channel", "region", "time"} {
+		times := expect.File(t, "x.csv", heading+",0.000,0.004,0.008\na,1,2,3\nb,2,5,1\n")
+		for header, tokens := range map[text.Choice]int{text.Yes: 2, text.No: 3} {
+			d, err := Source{Data: []string{times}, Axes: "tokens,frames", Header: header}.Read(nil, false)
+			if err != nil || len(d.Names) != tokens {
+				t.Errorf("%s, %v: %v, %v", heading, header, d, err)
+			}
+		}
+		for _, axes := range []string{"", "tokens,frames"} {
+			err := expect.ErrorOf(Source{Data: []string{times}, Axes: axes}.Read(nil, false))
+			expect.Error(t, err, `its first line ("`+heading+`", ...) may hold`, "--header yes or --header no")
+		}
+	}
 	d := expect.Must(read(text.Yes))
 	expect.Equal(t, "frames and names", fmt.Sprintf("%d %q", d.Frames, d.Names), `2 ["0" "2" "4"]`)
 	d = expect.Must(read(text.No))

@@ -41,14 +41,20 @@ func Load(files []string, o Options) (s *Set, err error) {
 	l.set.X = array.Got(array.Make[float32](l.budget, numbers, what))[:0]
 	same := map[[2]uint64]string{}
 	for i, p := range planned {
-		before := len(l.set.X)
+		before := len(l.set.Runs)
 		l.read(p)
-		sum := hash(l.set.X[before:])
-		if first, isKnown := same[sum]; isKnown {
-			l.note("%s holds the same numbers as %s: both are used, and one may be held out of training on the other.",
-				p, first)
+		for k, r := range l.set.Runs[before:] {
+			name := p.String()
+			if p.layout.slices > 1 {
+				name += fmt.Sprintf("[%d]", k)
+			}
+			sum := hash(l.set.X[r.First*l.set.Tokens : (r.First+r.Frames)*l.set.Tokens])
+			if first, isKnown := same[sum]; isKnown {
+				l.note("%s holds the same numbers as %s: both are used, and one may be held out of training on the "+
+					"other.", name, first)
+			}
+			same[sum] = name
 		}
-		same[sum] = p.String()
 		planned[i] = plan{} // frees the numbers of text
 	}
 	l.set.Notes = append(l.set.Notes, groupNotes(l.set.Runs)...)

@@ -157,7 +157,7 @@ func (f subjectFinder) of(files []string) (map[string]string, []string, error) {
 			}
 		}
 	}
-	notes := append(notesOnNumbers(files, all), f.notesOnRows(files)...)
+	notes := slices.Concat(notesOnNumbers(files, all), notesOnStems(files, all), f.notesOnRows(files))
 	if len(numbered) > 1 {
 		notes = append(notes, fmt.Sprintf("folders such as %s and %s do not count as subjects, because HCP's "+
 			"contain %s, and each file counts as a subject of its own: if the folders are subjects, "+
@@ -323,6 +323,28 @@ func notesOnNumbers(files []string, all map[string]found) (notes []string) {
 		}
 	}
 	return notes
+}
+
+// notesOnStems notes files that count as subjects by their whole names although several begin alike, as sub01_rest and
+// sub01_task, or anna_pre and anna_post. ctrl_01 and ctrl_02 are two.
+func notesOnStems(files []string, all map[string]found) []string {
+	first := map[string]string{}
+	pair := ""
+	for _, file := range files {
+		begin, end, cut := strings.Cut(all[file].subject, "_")
+		if all[file].by != byStem || !cut || !anyDigits.MatchString(begin) && anyDigits.MatchString(end) {
+			continue
+		}
+		if before, seen := first[begin]; seen && pair == "" {
+			pair = fmt.Sprintf("%s and %s", all[before].subject, all[file].subject)
+		}
+		first[begin] = cmp.Or(first[begin], file)
+	}
+	if pair == "" || len(first) < 2 {
+		return nil
+	}
+	return []string{fmt.Sprintf("Files count as subjects by their whole names: %s are two. If they are of one, give "+
+		"--subject-pattern '/([^/_]+)_'.", pair)}
 }
 
 // checkRuns returns an error if names of files that count as whole subjects differ in the number or

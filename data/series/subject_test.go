@@ -129,6 +129,23 @@ func TestNoteOnSixDigits(t *testing.T) {
 	}
 }
 
+// Files that begin alike may be of one subject.
+func TestNoteOnStems(t *testing.T) {
+	for files, want := range map[string]string{
+		"/sub01_rest.csv /sub01_task.csv /sub02_rest.csv": "sub01_rest and sub01_task are two",
+		"/anna_pre.csv /anna_post.csv /ben_pre.csv":       "anna_pre and anna_post are two",
+		"/ctrl_01.csv /ctrl_02.csv /pat_01.csv":           "",
+		"/anna.csv /ben.csv":                              "",
+		"/day_one.csv /day_two.csv":                       "",
+	} {
+		_, notes, err := subjectFinder{}.of(strings.Fields(files))
+		expect.NoError(t, err)
+		if text := strings.Join(notes, "\n"); !strings.Contains(text, want) || want == "" && text != "" {
+			t.Errorf("%s: %q", files, notes)
+		}
+	}
+}
+
 // Folders with numbers that may be subjects or dates are named; that of one job is not.
 func TestNoteOnNumberedFolders(t *testing.T) {
 	for files, want := range map[string]int{"/100307/a.npy /100408/b.npy": 1, "/123456/a.npy /123456/b.npy": 0,

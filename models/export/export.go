@@ -40,6 +40,8 @@ type Run struct {
 	Config    json.RawMessage `json:"config"` // of a run with only this member
 	// Characters are the characters of a text: the k-th is symbol and class k.
 	Characters string `json:"characters,omitempty"`
+	// TokenNames are the names of the tokens of masked prediction, [N] in the order of the model's inputs.
+	TokenNames []string `json:"token_names,omitempty"`
 
 	DivergedAtStep int `json:"diverged_at_step,omitempty"` // 0 if it did not
 }

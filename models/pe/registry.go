@@ -216,6 +216,7 @@ type Size struct{ Tokens, DModel, Heads, Layers int }
 type Facts struct {
 	Sites        Site      // of all layers
 	Attention    Attention // of the first layer
+	Causal       bool      // whether attention is causal in a layer
 	Parameters   int       // trained parameters per member
 	Extrapolates bool
 }
@@ -230,7 +231,12 @@ func (s Scheme) Describe(z Size, o Options) (Facts, error) {
 	if err != nil {
 		return Facts{}, err
 	}
-	return Facts{sitesIn(e, z.Layers), e.Attention(0), ps.Count(), s.CanExtrapolate(o)}, nil
+	f := Facts{Sites: sitesIn(e, z.Layers), Attention: e.Attention(0), Parameters: ps.Count(),
+		Extrapolates: s.CanExtrapolate(o)}
+	for layer := range z.Layers {
+		f.Causal = f.Causal || e.Attention(layer).Causal
+	}
+	return f, nil
 }
 
 // CanExtrapolate reports whether, with these options, a trained encoding can be evaluated at more

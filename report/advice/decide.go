@@ -139,7 +139,7 @@ func (s *Study) answer() (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	var falling, tied []string
+	var falling, tied, unfitted, counts []string
 	s.differences = make([]difference, len(s.Candidates))
 	for i, c := range s.Candidates {
 		if s.differences[i], err = ends.difference(i, 0); err != nil {
@@ -156,6 +156,10 @@ func (s *Study) answer() (Answer, error) {
 		if more[i] > 0 {
 			falling = append(falling, c.Label)
 		}
+		if c.Unfitted > 0 && i != s.none { // without positions a model may never fit
+			unfitted = append(unfitted, c.Label)
+			counts = append(counts, fmt.Sprintf("%d of %d of %s", c.Unfitted, len(c.Errors), c.Label))
+		}
 	}
 	idle, err := s.idle()
 	switch {
@@ -164,11 +168,14 @@ func (s *Study) answer() (Answer, error) {
 	case s.zero > 0 && ends.means[0] >= s.zero:
 		return s.nothingLearned(ends.means[0]), nil
 	case falling != nil:
-		return s.tooShort(falling, slices.Max(more), "still falls"), nil
+		return s.tooShort(falling, slices.Max(more), errorOf(falling)+"still falls"), nil
+	case unfitted != nil:
+		return s.tooShort(unfitted, s.length(), "Some models have not fitted their training data, and say nothing "+
+			"about other data: "+strings.Join(counts, ", ")+"; if an encoding never fits, leave it out"), nil
 	case !s.differences[s.none].Clear:
 		return s.noneIsBetter(idle), nil
 	case idle != nil:
-		return s.tooShort(idle, s.length(), "in training is not yet below that of none"), nil
+		return s.tooShort(idle, s.length(), errorOf(idle)+"in training is not yet below that of none"), nil
 	case len(tied) > 1:
 		return Answer{Verdict: Tie, Labels: tied, Text: fmt.Sprintf("These cannot be told apart: %s. The error of "+
 			"the first is below that of none (%s) by %v.", strings.Join(tied, ", "), without,
@@ -190,14 +197,16 @@ func (s *Study) nothingLearned(least float64) Answer {
 	return a
 }
 
-// tooShort answers that training was too short, because the error of the labelled candidates shows it (why).
+// errorOf begins a sentence on the error of encodings.
+func errorOf(labels []string) string { return "The error of " + strings.Join(labels, ", ") + " " }
+
+// tooShort answers that training was too short, as the labelled candidates show (why).
 func (s *Study) tooShort(labels []string, more float64, why string) Answer {
 	size := math.Pow(10, math.Floor(math.Log10(more)))
 	n := int(math.Ceil(more/size) * size)
 	return Answer{Verdict: Short, Labels: labels, More: n,
 		Text: fmt.Sprintf("Not trained long enough: at least %s more (--%ss %.0f, with another --out). "+
-			"The error of %s %s.", wording.Count(n, s.unit), s.unit, s.length()+float64(n),
-			strings.Join(labels, ", "), why)}
+			"%s.", wording.Count(n, s.unit), s.unit, s.length()+float64(n), why)}
 }
 
 // noneIsBetter answers that no encoding is better than none.

@@ -180,6 +180,29 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// Encodings whose models have not fitted lose to none yet; nope may never fit.
+func TestUnfitted(t *testing.T) {
+	s := studyOf([][]float64{{.1, .11, .12}, {.8, .8, .81}, {.8, .79, .8}})
+	s.Candidates[s.none].Unfitted = 3
+	expect.Equal(t, "nope has not fitted", expect.Must(s.answer()).Verdict, Best)
+	for i, c := range s.Candidates {
+		if c.Label == "b" {
+			s.Candidates[i].Unfitted = 2
+		}
+	}
+	a := expect.Must(s.answer())
+	expect.Equal(t, "verdict", a.Verdict+fmt.Sprint(a.Labels), Short+"[b]")
+	expect.Contains(t, a.Text, "at least 600 steps more", "have not fitted their training data", "2 of 3 of b;")
+
+	run := func(pe string) synthetic.Run {
+		return synthetic.Run{Task: "lst", PE: pe, Seeds: []int{1, 2}, Edit: func(m *synthetic.Member) {
+			m.Result.Fit, m.Result.Measures["train"] = nil, []float64{1, .5}[m.Index]
+		}}
+	}
+	s = expect.Must(Read(synthetic.Dir(t, run("nope"), run("rope"))))
+	expect.Equal(t, "unfitted models", [2]int{s.Candidates[0].Unfitted, s.Candidates[1].Unfitted}, [2]int{1, 1})
+}
+
 // If no candidate predicts better than zero, none is called better.
 func TestNothingLearned(t *testing.T) {
 	s := studyOf([][]float64{{6e24, 5e24, 6e24}, {7e24, 8e24, 7e24}})

@@ -43,6 +43,8 @@ type Candidate struct {
 	Seeds   []uint64
 	Errors  [][]float64 // on held-out data [seed][record]
 	Train   []float64   // training error at the end [seed]
+
+	Unfitted int // models that have not fitted their training data
 }
 
 // final returns the held-out error at the end for each seed.
@@ -92,7 +94,7 @@ func Read(dir string) (*Study, error) {
 }
 
 // comparable returns the groups that differ only in their encoding from the largest group without an encoding,
-// and have its seeds, which it sorts; models of other seeds are left out. That group is one of them.
+// and have its seeds; models of other seeds are left out. That group is one of them.
 func (s *Study) comparable(groups []cohort.Group) ([]cohort.Group, error) {
 	var none cohort.Group
 	for _, g := range groups {
@@ -137,9 +139,8 @@ func (s *Study) comparable(groups []cohort.Group) ([]cohort.Group, error) {
 	return cohort.Groups(models) // with labels for the remaining models
 }
 
-// seeds sorts the models of a group by their seeds, and returns the seeds.
+// seeds returns the seeds of the models of a group.
 func seeds(g cohort.Group) (all []uint64) {
-	slices.SortFunc(g.Models, func(a, b cohort.Model) int { return cmp.Compare(a.Member.Seed, b.Member.Seed) })
 	for _, m := range g.Models {
 		all = append(all, m.Member.Seed)
 	}
@@ -168,7 +169,7 @@ func (s *Study) add(groups []cohort.Group) error {
 	for _, g := range groups {
 		n := len(g.Models)
 		candidate := Candidate{Label: g.Label, Learned: g.Models[0].Member.Sigma != nil, Seeds: seeds(g),
-			Errors: held[:n]}
+			Errors: held[:n], Unfitted: len(cohort.Unfitted(g.Models))}
 		for _, values := range train[:n] {
 			candidate.Train = append(candidate.Train, last(values))
 		}

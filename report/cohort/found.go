@@ -57,17 +57,20 @@ func Read(dir string, isOn func(*Run) bool) (*Found, error) {
 	return f, nil
 }
 
-// CountRuns returns the number of finished runs.
-func (f *Found) CountRuns() int { return f.Runs }
+// CountRuns returns the number of runs that the models belong to, without copies that were left out.
+func (f *Found) CountRuns() int { return CountRuns(f.Models) }
 
-// Note adds a sentence.
+// Note adds a sentence, if it is not there yet.
 func (f *Found) Note(format string, args ...any) {
-	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
+	if note := fmt.Sprintf(format, args...); !slices.Contains(f.Notes, note) {
+		f.Notes = append(f.Notes, note)
+	}
 }
 
-// Distinct returns models without copies, and notes the number of copies.
-func (f *Found) Distinct(models []Model) ([]Model, error) {
-	models, notes, err := Distinct(models)
+// Distinct returns models without copies, and notes the number of copies. Identities are compared apart from the
+// given keys.
+func (f *Found) Distinct(models []Model, without ...string) ([]Model, error) {
+	models, notes, err := Distinct(models, without...)
 	f.Notes = append(f.Notes, notes...)
 	return models, err
 }

@@ -15,9 +15,9 @@ type Group struct {
 	Models []Model
 }
 
-// Groups joins models whose identities are equal except for ignored keys, and sorts the groups by encoding, σ
-// and label. A label ends with the settings in which models of its encoding differ. A model loses measures that
-// it took with other settings than most of its group.
+// Groups joins models whose identities are equal except for ignored keys, sorts the groups by encoding, σ and
+// label, and the models of each by seed. A label ends with the settings in which models of its encoding differ. A
+// model loses measures that it took with other settings than most of its group.
 func Groups(models []Model, ignored ...string) ([]Group, error) {
 	identities, err := Identities(models)
 	if err != nil {
@@ -44,6 +44,7 @@ func Groups(models []Model, ignored ...string) ([]Group, error) {
 		out[at[key]].Models = append(out[at[key]].Models, m)
 	}
 	for _, g := range out {
+		slices.SortStableFunc(g.Models, func(a, b Model) int { return cmp.Compare(a.Member.Seed, b.Member.Seed) })
 		for _, family := range config.MadeMeasures() {
 			dropUnlike(g.Models, family)
 		}

@@ -162,7 +162,7 @@ func TestGroupsByOrigin(t *testing.T) {
 		return synthetic.Run{Name: name, Task: "lst", PE: "rope", Seeds: []int{seed}, Data: "aaaaaaaaaaaa"}
 	}
 	imported, other, unknown, changed, longer := run("imported", 1), run("other", 2), run("unknown", 3),
-		run("changed", 4), run("longer", 5)
+		run("changed", 4), run("longer", 0)
 	edited := run("edited", 6)
 	edited.Checkpoint = `{"heads":7,"epochs":1,"device":"cuda:9","new":1}`
 	imported.Changed = []string{"weights imported from x/weights.safetensors, whose SHA-256 is 00"}
@@ -198,6 +198,7 @@ func TestGroupsByOrigin(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
+	expect.Equal(t, "the model with the smallest seed", groups[0].Models[0].Run.Name, "longer")
 }
 
 // Encodings that differ in more than the encoding are named with what they differ in, unless all labels say it
@@ -227,6 +228,9 @@ func TestNoteUnlike(t *testing.T) {
 	} {
 		f := &cohort.Found{}
 		expect.NoError(t, f.NoteUnlike(c.groups, c.ignored...))
+		once := len(f.Notes)
+		expect.NoError(t, f.NoteUnlike(c.groups, c.ignored...))
+		expect.Equal(t, name+": notes of two equal tasks", len(f.Notes), once)
 		if got := fmt.Sprint(f.Notes); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}

@@ -24,6 +24,12 @@ func Models(found []*Run) (models []Model, diverged int) {
 	return models, diverged
 }
 
+// TrainedTogether returns the number of models that were trained at once: those of the run, or of the ensemble
+// that a sweep split into runs.
+func (r *Run) TrainedTogether() float64 {
+	return float64(max(r.Result.TrainedTogether, len(r.Config.Members)))
+}
+
 // Label names the model's encoding like the paper: learn-0.2, 2d-fixed.
 func (m Model) Label() string { return Label(m.Run.Config.PE, m.Member.Sigma) }
 

@@ -89,6 +89,19 @@ func PoorNote(m cohort.Model) string {
 		"trust its modules", m.Label(), m.Member.Seed, Text(measure, mse), level, name, Text(measure, bound))
 }
 
+// Unlike names the settings, without ignored ones, in which groups differ besides the encoding: "lr, train_length";
+// "" for none.
+func Unlike(groups []cohort.Group, ignored ...string) string {
+	keys, _, err := cohort.Unlike(groups, ignored...)
+	if err != nil {
+		return "" // Found.NoteUnlike returns it
+	}
+	for i, key := range keys {
+		keys[i] = cohort.NameOf(key)
+	}
+	return strings.Join(keys, ", ")
+}
+
 // Certainty says whether the best of groups ranked by a measure differs from the worst, and from the next one.
 // It corrects for choosing them out of all pairs. The spread over seeds is pooled over all groups that have the
 // seeds of the two; as it may be too small for some, Welch's test of only the two must agree.
@@ -96,12 +109,8 @@ func (d *Draft) Certainty(ranked []cohort.Group, measure string) string {
 	if cohort.DifferInLength(ranked) {
 		return "They were trained for different lengths, so this does not compare encodings."
 	}
-	if keys, _, err := cohort.Unlike(ranked, cohort.LengthKeys...); err == nil && keys != nil {
-		for i, key := range keys {
-			keys[i] = cohort.NameOf(key)
-		}
-		return fmt.Sprintf("They differ in more than the encoding (%s), so this does not compare encodings.",
-			strings.Join(keys, ", "))
+	if names := Unlike(ranked, cohort.LengthKeys...); names != "" {
+		return fmt.Sprintf("They differ in more than the encoding (%s), so this does not compare encodings.", names)
 	}
 	best, next, worst := ranked[0], ranked[1], ranked[len(ranked)-1]
 	pairs := len(ranked) * (len(ranked) - 1) / 2

@@ -54,8 +54,8 @@ func specs() []spec {
 		{ID: "best", Section: "Scores", Title: "Best accuracy on inputs longer than in training",
 			Of: languages, Tables: []func(*draft){best},
 			Caption: "The best model's mean accuracy over the longer lengths, of all seeds and learning rates, " +
-				"fitted or not: the score of Ruoss et al. 2023, who take the best of ten seeds and three " +
-				"learning rates."},
+				"fitted or not, and how many these are: the best of more is higher. It is the score of Ruoss et " +
+				"al. 2023, who take the best of ten seeds and three learning rates."},
 		{ID: "lengths", Section: "Accuracy by length", Title: "Accuracy against the length of the input",
 			Of: languages, Rows: pairs(curves),
 			Caption: "Share of correct symbols in outputs for held-out inputs; one line per encoding, bands from " +
@@ -65,7 +65,7 @@ func specs() []spec {
 		{ID: "models", Section: "Models", Title: "Training, lengths of training, and longer",
 			Of: languages, Tables: []func(*draft){models},
 			Caption: "Train: mean over the steps since the last record but one; IID: held-out inputs of the lengths " +
-				"of training; longer: of all models, fitted or not, with Student's interval of the mean."},
+				"of training; longer: of all models, fitted or not."},
 		{ID: "text", Section: "Text", Title: "Perplexity by length, and loss by position",
 			Of: texts, Rows: pairs(textCurves),
 			Caption: "Left: perplexity of held-out text in windows of this many characters. Right: " +
@@ -118,10 +118,20 @@ func scores(d *draft) {
 		d.languages, func(g cohort.Group) float64 { return stats.Mean(d.Known(g.Fitted(), "validation")) })
 }
 
-// best lists the score used in the publications.
-func best(d *draft) { d.AddTable("", byTask(d.Title, d.best, d.bestOf)) }
+// best lists the score used in the publications, with the number of models that it is taken from: "0.840 (9)".
+func best(d *draft) {
+	d.AddTable("", byTask(d.Title, d.best, func(g cohort.Group) table.Cell {
+		most, ok := d.bestOf(g).Float()
+		if !ok {
+			return table.Cell{}
+		}
+		n := len(d.Known(g, longer.Measure))
+		return table.Words(fmt.Sprintf("%s (%d)", runlog.FormatMeasure(longer.Measure, most), n))
+	}))
+}
 
-// sentence says on which tasks each encoding, or several that tie, is best by a measure.
+// sentence says on which tasks each encoding, or several that tie, is best by a measure. It names none where they
+// differ in more than the encoding, the places of its table and the learning rate, such as in the lengths of tests.
 func sentence(what, measure string, tasks []task, of func(cohort.Group) float64) string {
 	m, _ := runlog.FindMeasure(measure)
 	won := map[string][]string{}
@@ -129,6 +139,10 @@ func sentence(what, measure string, tasks []task, of func(cohort.Group) float64)
 		measured := slices.DeleteFunc(slices.Clone(t.groups), func(g cohort.Group) bool { return math.IsNaN(of(g)) })
 		if len(measured) == 0 {
 			won["none"] = append(won["none"], t.name)
+			continue
+		}
+		if names := item.Unlike(measured, cohort.DataKey, "members.lr", "sequence.places"); names != "" {
+			won["none"] = append(won["none"], fmt.Sprintf("%s (encodings differ in %s)", t.name, names))
 			continue
 		}
 		best := slices.MaxFunc(measured, func(a, b cohort.Group) int {
@@ -214,17 +228,12 @@ func curves(d *draft) (panels []figure.Panel, err error) {
 func models(d *draft) {
 	t := table.Table{Title: d.Title, Columns: append(table.Columns("task", "encoding", "n", "fitted"),
 		train.Table(), iid.Table(), longer.Table(),
-		item.Column{Measure: longer.Measure, Heading: "95 % interval, from", Name: "longer_low"}.Table(),
-		item.Column{Measure: longer.Measure, Heading: "to", Name: "longer_high"}.Table(),
 		item.Column{Measure: longer.Measure, Heading: "best of n", Name: "best"}.Table())}
 	for _, task := range d.languages {
 		for _, g := range task.groups {
 			row := table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(g.Models)),
-				table.Count(len(g.Fitted().Models)), d.Mean(g, train), d.Mean(g, iid), d.Mean(g, longer), {}, {},
+				table.Count(len(g.Fitted().Models)), d.Mean(g, train), d.Mean(g, iid), d.Mean(g, longer),
 				d.bestOf(g)}
-			if i, ok := item.Interval(d.Known(g, "validation")); ok {
-				row[7], row[8] = table.Number(i.Low), table.Number(i.High)
-			}
 			t.Rows = append(t.Rows, row)
 		}
 	}

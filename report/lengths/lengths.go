@@ -47,9 +47,6 @@ func Read(dir string) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{Found: found}
-	if r.Models, err = r.Distinct(r.Models); err != nil {
-		return nil, err
-	}
 	var languages, texts []cohort.Model
 	for _, m := range r.Models {
 		if m.Run.Config.Sequence.Text != nil {
@@ -58,6 +55,14 @@ func Read(dir string) (*Report, error) {
 			languages = append(languages, m)
 		}
 	}
+	// The data of a language follow from the other settings.
+	if languages, err = r.Distinct(languages, cohort.DataKey); err != nil {
+		return nil, err
+	}
+	if texts, err = r.Distinct(texts); err != nil {
+		return nil, err
+	}
+	r.Models = slices.Concat(languages, texts)
 	if r.languages, err = tasksOf(languages); err != nil {
 		return nil, err
 	}
@@ -68,10 +73,10 @@ func Read(dir string) (*Report, error) {
 		return nil, err
 	}
 	for _, t := range slices.Concat(r.languages, r.texts) {
-		// The data of a language follow from the other settings.
 		if err := r.NoteUnlike(t.groups, cohort.DataKey); err != nil {
 			return nil, err
 		}
+		r.NoteRecords(t.groups)
 	}
 	return r, nil
 }
@@ -79,10 +84,16 @@ func Read(dir string) (*Report, error) {
 // tasksOf sorts models by language or text; a group has one label in all of them. Texts of the same name with
 // different characters are two tasks.
 func tasksOf(models []cohort.Model, ignored ...string) (tasks []task, err error) {
-	groups, err := cohort.Groups(models, append(ignored, "sequence.language", "sequence.form", "sequence.text",
-		cohort.DataKey)...)
+	ignored = append(ignored, "sequence.language", "sequence.form", "sequence.text", cohort.DataKey)
+	groups, err := cohort.Groups(models, ignored...)
 	if err != nil {
 		return nil, err
+	}
+	labels := map[cohort.ModelKey]string{}
+	for _, g := range groups {
+		for _, m := range g.Models {
+			labels[m.Key()] = g.Label
+		}
 	}
 	data := map[string][]string{} // by name
 	for _, m := range models {
@@ -91,22 +102,23 @@ func tasksOf(models []cohort.Model, ignored ...string) (tasks []task, err error)
 			data[name] = append(data[name], m.Run.DataSHA256)
 		}
 	}
-	by := map[string][]cohort.Group{}
-	for _, g := range groups {
-		of := map[string][]cohort.Model{}
-		for _, m := range g.Models {
-			name := nameOf(m.Run.Config.Sequence)
-			if m.Run.Config.Sequence.Text != nil && len(data[name]) > 1 {
-				name += ", " + cohort.Difference(cohort.DataKey, m.Run.DataSHA256)
-			}
-			of[name] = append(of[name], m)
+	by := map[string][]cohort.Model{}
+	for _, m := range models {
+		name := nameOf(m.Run.Config.Sequence)
+		if m.Run.Config.Sequence.Text != nil && len(data[name]) > 1 {
+			name += ", " + cohort.Difference(cohort.DataKey, m.Run.DataSHA256)
 		}
-		for name, models := range of {
-			by[name] = append(by[name], cohort.Group{Label: g.Label, Models: models})
-		}
+		by[name] = append(by[name], m)
 	}
 	for _, name := range slices.Sorted(maps.Keys(by)) {
-		tasks = append(tasks, task{name, by[name]})
+		own, err := cohort.Groups(by[name], ignored...) // which drops measures that its minority took otherwise
+		if err != nil {
+			return nil, err
+		}
+		for i, g := range own {
+			own[i].Label = labels[g.Models[0].Key()]
+		}
+		tasks = append(tasks, task{name, own})
 	}
 	return tasks, nil
 }
@@ -142,7 +154,8 @@ func (r *Report) Write(dir string) (document.Written, error) {
 	if n := len(r.texts); n > 0 {
 		of = append(of, wording.Count(n, "text"))
 	}
-	d.Subtitle = fmt.Sprintf("%s on %s, by torchpe.", wording.Count(r.Runs, "run"), strings.Join(of, " and "))
+	d.Subtitle = fmt.Sprintf("%s on %s, by torchpe.", wording.Count(r.CountRuns(), "run"),
+		strings.Join(of, " and "))
 	if _, err := item.Add(d, specs(), r.draft); err != nil {
 		return document.Written{}, err
 	}

@@ -73,7 +73,8 @@ func TestReport(t *testing.T) {
 		m.write(t, filepath.Join(dir, "runs", name))
 	}
 	s := expect.Must(Read(dir))
-	expect.Equal(t, fmt.Sprintf("runs and notes of %q", s.Notes), [2]int{s.Runs, len(s.Notes)}, [2]int{4, 0})
+	expect.Equal(t, fmt.Sprintf("runs and notes of %q", s.Notes), [2]int{s.CountRuns(), len(s.Notes)},
+		[2]int{4, 0})
 	out := filepath.Join(dir, "report")
 	w := expect.Must(s.Write(out))
 	expect.Equal(t, "figures and tables", [2]int{w.Figures, w.Tables}, [2]int{1, 3})
@@ -114,9 +115,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// The best is over learning rates too, which have rows of their own in the other tables. The mean of .6,
-// .8 and .1 has an interval of Student's 4.3027 standard errors (2 degrees of freedom). Settings that
-// only texts have stand in no label of a language.
+// The best is over learning rates too, which have rows of their own in the other tables, and of so many models.
+// Settings that only texts have stand in no label of a language.
 func TestBest(t *testing.T) {
 	dir := t.TempDir()
 	for name, m := range map[string]made{
@@ -142,12 +142,13 @@ func TestBest(t *testing.T) {
 			fmt.Sprintf("[64] [[%v]]", want))
 	}
 	for name, wants := range map[string][]string{
-		"best.csv": {"encoding,even_pairs\nalibi,0.5\nrope,0.9\n"},
-		"models.csv": {"even-pairs,alibi,1,", `"rope, lr 0.0003",1,0,`, `"rope, lr 0.001",3,3,`,
-			",-0.395", ",1.395"},
+		"best.csv": {"encoding,even_pairs\nalibi,0.500 (1)\nrope,0.900 (4)\n"},
+		"models.csv": {"iid_sd,longer,longer_sd,best\n", "even-pairs,alibi,1,", `"rope, lr 0.0003",1,0,`,
+			`"rope, lr 0.001",3,3,`},
 		"perplexity.csv": {",alibi,1,"},
 		"text.csv":       {"book.txt,alibi,12,perplexity,64,5\n", "book.txt,alibi,12,loss,64,1.6\n"},
-		"index.html":     {"4 runs on 1 formal language and 1 text, by torchpe.", "Left: perplexity of held-out text"},
+		"index.html": {"4 runs on 1 formal language and 1 text, by torchpe.", "Left: perplexity of held-out text",
+			"longer inputs: alibi and rope, lr 0.001 on even-pairs (0.500)."},
 	} {
 		contains(t, filepath.Join(out, name), wants)
 	}
@@ -185,7 +186,8 @@ func TestLengthsOfTraining(t *testing.T) {
 		c.PE, c.Sequence.Text, c.Sequence.TrainLength = "rope", []string{"book.txt"}, length
 		c.Members = []config.Member{{Seed: 1, LR: 1e-3}}
 		saveRun(t, filepath.Join(dir, "text "+name), c, runlog.Result{Members: []runlog.MemberResult{{PE: "rope",
-			Status: runlog.StatusDone, Measures: runlog.Numbers{"perplexity/40": 7}}}}, "aaaaaaaa")
+			Status: runlog.StatusDone, Measures: runlog.Numbers{"perplexity/40": 7, fmt.Sprint("perplexity/", length): 7}}}},
+			"aaaaaaaa")
 	}
 	c := expect.Must(config.Preset("sequence-quick", "code"))
 	c.PE, c.Sequence.Name, c.Steps, c.Members = "alibi", "even-pairs", 7, []config.Member{{Seed: 1, LR: 1e-3}}
@@ -196,7 +198,8 @@ func TestLengthsOfTraining(t *testing.T) {
 	out := t.TempDir()
 	expect.Must(s.Write(out))
 	for name, wants := range map[string][]string{
-		"index.html":     {"8 lengths above 20, to 100, 128 sequences of each or 8 lengths above 30, to 100, 128"},
+		"index.html": {"8 lengths above 20, to 100, 128 sequences of each or 8 lengths above 30, to 100, 128",
+			"length of training: none on book.txt (encodings differ in train_length)."},
 		"lengths.svg":    {"even-pairs, trained to 20 or 30"},
 		"perplexity.csv": {`"rope, train_length 20",1,40,20,7`, `"rope, train_length 30",1,40,30,7`},
 	} {
@@ -207,8 +210,7 @@ func TestLengthsOfTraining(t *testing.T) {
 // The best encoding has the most of an accuracy and the least of a perplexity; one without a number is none.
 func TestSentence(t *testing.T) {
 	values := map[string]float64{"a": 2, "b": 5, "c": math.NaN()}
-	tasks := []task{{"book", []cohort.Group{{Label: "c"}, {Label: "a"}, {Label: "b"}}},
-		{"x", []cohort.Group{{Label: "c"}}}}
+	tasks := []task{{"book", groupsNamed("c", "a", "b")}, {"x", groupsNamed("c")}}
 	for measure, want := range map[string]string{"perplexity/N": "Best: a on book (2.000); none on x.",
 		"validation": "Best: b on book (5.000); none on x."} {
 		of := func(g cohort.Group) float64 { return values[g.Label] }
@@ -234,11 +236,52 @@ func contains(t *testing.T, path string, wants []string) {
 	expect.Contains(t, string(expect.Must(os.ReadFile(path))), wants...)
 }
 
+// groupsNamed returns groups of one model each.
+func groupsNamed(labels ...string) (all []cohort.Group) {
+	for _, label := range labels {
+		m := cohort.Model{Run: &cohort.Run{}}
+		m.Run.Config.JSON = []byte("{}")
+		all = append(all, cohort.Group{Label: label, Models: []cohort.Model{m}})
+	}
+	return all
+}
+
+// A run on a language and its copy that has lost its checkpoint count once. Models lose a number that they took
+// otherwise than most of their language, not of all languages; encodings that differ in that are named. Labels are
+// those of all languages.
+func TestModelsOfALanguage(t *testing.T) {
+	dir := t.TempDir()
+	language := func(name, pe, task, data string, every int, lr float64, seeds ...uint64) {
+		c := expect.Must(config.Preset("sequence-quick", "code"))
+		c.PE, c.Sequence.Name, c.LogEvery, c.Members = pe, task, every, nil
+		var result runlog.Result
+		for _, seed := range seeds {
+			c.Members = append(c.Members, config.Member{Seed: seed, LR: lr})
+			result.Members = append(result.Members, runlog.MemberResult{PE: pe, Seed: int64(seed),
+				Status: runlog.StatusDone, Measures: runlog.Numbers{"train": .5, "iid": 1, "validation": .5}})
+		}
+		saveRun(t, filepath.Join(dir, name), c, result, data)
+	}
+	language("a", "rope", "even-pairs", "aaaa", 500, .001, 1, 2, 3)
+	language("b", "rope", "bucket-sort", "bbbb", 100, .001, 1, 2)
+	language("c", "rope", "bucket-sort", "", 100, .001, 1, 2)
+	language("d", "alibi", "bucket-sort", "bbbb", 500, .001, 1)
+	language("e", "rope", "even-pairs", "aaaa", 500, .01, 1)
+	s := expect.Must(Read(dir))
+	expect.Equal(t, "runs", s.CountRuns(), 4)
+	expect.Equal(t, "notes", s.Notes, []string{"counted once: 2 models with the settings, data and seed of another",
+		"training errors are means since the record before; these lengths (--log-every) differ, so they cannot be " +
+			"compared: 100 steps (rope, lr 0.001), 500 steps (alibi)"})
+	out := t.TempDir()
+	expect.Must(s.Write(out))
+	contains(t, filepath.Join(out, "models.csv"), []string{"bucket-sort,\"rope, lr 0.001\",2,2,0.5,0,",
+		"even-pairs,\"rope, lr 0.001\",3,3,0.5,0,"})
+}
+
 // Encodings that share the best number are all named.
 func TestTiesAreNamed(t *testing.T) {
-	group := func(label string) cohort.Group { return cohort.Group{Label: label} }
 	of := map[string]float64{"a": .9001, "b": .9004, "c": .8}
-	tasks := []task{{"t", []cohort.Group{group("a"), group("b"), group("c")}}, {"u", []cohort.Group{group("c")}}}
+	tasks := []task{{"t", groupsNamed("a", "b", "c")}, {"u", groupsNamed("c")}}
 	got := sentence("Best", "validation", tasks, func(g cohort.Group) float64 { return of[g.Label] })
 	expect.Equal(t, "sentence", got, "Best: a and b on t (0.900); c on u (0.800).")
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"torchpe/internal/wording"
@@ -36,7 +35,7 @@ func (l *List) Average() *List {
 		if !isKnown {
 			i = len(out.Rows)
 			at[key] = i
-			out.Rows = append(out.Rows, Row{Dir: r.Dir, root: r.root, settings: r.settings,
+			out.Rows = append(out.Rows, Row{Dir: r.Dir, root: r.root, model: r.model, settings: r.settings,
 				identity: r.identity, measures: runlog.Numbers{}})
 		}
 		place[one] = len(out.Rows[i].models)
@@ -132,10 +131,10 @@ func (r *Row) average() {
 	}
 	r.values["n"] = table.Count(len(r.models))
 	if len(r.models) == 1 {
-		if at := r.values["fitted"].String(); strings.HasPrefix(at, "step ") {
+		if _, isTime := r.values["fitted"].Float(); isTime {
+			one := r.models[0].model
+			at := one.Run.Config.Facts().FitText(one.Result.Fit, one.Result.Measures)
 			r.values["fitted"] = table.Text("at " + at)
-		} else if _, err := strconv.Atoi(at); err == nil {
-			r.values["fitted"] = table.Text("at epoch " + at)
 		}
 		return
 	}

@@ -144,7 +144,7 @@ func TestAverageOfFits(t *testing.T) {
 	var got []string
 	expect.Equal(t, "seed 7 diverged at step", read(dir).Rows[6].Value("diverged_at").String(), "80")
 	for _, c := range read(dir).Average().Table().Columns {
-		if c.Heading == "seed" || c.Heading == "fitted at epoch" {
+		if c.Heading == "seed" || strings.HasPrefix(c.Heading, "fitted at") {
 			t.Errorf("a column of several models is headed %q", c.Heading)
 		}
 	}
@@ -163,8 +163,45 @@ func TestFittedAtAStep(t *testing.T) {
 	dir := t.TempDir()
 	synthetic.Write(t, dir, synthetic.Run{Name: "a", Task: "nmar", PE: "rope", Seeds: []int{1},
 		Edit: func(m *synthetic.Member) { m.Result.Fit = &runlog.Fit{Reached: true, Epoch: 1, Step: 40} }})
-	expect.Equal(t, "listed", read(dir).Rows[0].Value("fitted").String(), "step 40")
+	for where, n := range map[string]int{"fitted<100": 1, "fitted<9": 0} {
+		l := expect.Must(read(dir).Select(listing.Query{Where: []string{where}, Columns: []string{"fitted"}}))
+		expect.Equal(t, where, len(l.Rows), n)
+		expect.Equal(t, "heading", l.Table().Columns[0].Heading, "fitted at epoch or step")
+	}
 	expect.Equal(t, "averaged", read(dir).Average().Rows[0].Value("fitted").String(), "at step 40")
+}
+
+// A model has its share of the time of those that were trained together.
+func TestTimeOfAModel(t *testing.T) {
+	dir := synthetic.Dir(t, synthetic.Run{Name: "three", Task: "lst", PE: "rope", Seeds: []int{1, 2, 3}})
+	swept := half(t, filepath.Join(dir, "swept"))
+	expect.NoError(t, swept.SaveResult(runlog.Result{TrainedTogether: 4, WallSeconds: 60, StepsPerSecond: 20,
+		Members: []runlog.MemberResult{{Status: runlog.StatusDone}}}))
+	swept.Close()
+	r := expect.Must(runlog.Create(filepath.Join(dir, "unfinished"), []byte(`{"task":"lst","pe":"nope",`+
+		`"members":[{"seed":1},{"seed":2}]}`), runlog.Environment{}, runlog.Options{}))
+	expect.NoError(t, r.Append(runlog.Record{Step: 3, WallSeconds: 60, StepMS: 50}))
+	r.Close()
+	for run, want := range map[string]string{"three": "20 60", "swept": "15 80", "unfinished": "30 40"} {
+		row := expect.Must(read(dir).Select(listing.Query{Where: []string{"run=" + run}})).Rows[0]
+		expect.Equal(t, run, fmt.Sprint(row.Value("seconds"), " ", row.Value("steps_per_second")), want)
+	}
+}
+
+// The accuracy on longer inputs is headed so where all models have it, and else validation.
+func TestHeadingOfLongerInputs(t *testing.T) {
+	dir := synthetic.Dir(t, synthetic.Run{Name: "puzzles", Task: "lst", PE: "rope", Seeds: []int{1}})
+	r := expect.Must(runlog.Create(filepath.Join(dir, "language"), []byte(`{"task":"sequence","pe":"nope",`+
+		`"sequence":{"language":"even-pairs"},"members":[{"seed":1}]}`), runlog.Environment{}, runlog.Options{}))
+	expect.NoError(t, r.SaveResult(runlog.Result{Members: []runlog.MemberResult{{Status: runlog.StatusDone,
+		Measures: runlog.Numbers{"validation": .5}}}}))
+	r.Close()
+	for root, want := range map[string]string{dir: "validation", filepath.Join(dir, "language"): "longer"} {
+		for _, l := range []*listing.List{read(root), read(root).Average()} {
+			l = expect.Must(l.Select(listing.Query{Columns: []string{"validation"}}))
+			expect.Equal(t, root, l.Table().Columns[0].Heading, want)
+		}
+	}
 }
 
 // Models that are not finished, or diverged, are averaged only where they came equally far. A note says which

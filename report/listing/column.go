@@ -42,7 +42,7 @@ var (
 	resultColumns = []column{
 		{Name: "status", Heading: "status", DropPriority: 1}, {Name: "steps", Heading: "steps", DropPriority: 4},
 		measureColumn("validation", 0), measureColumn("iid", 0), measureColumn("train", 0),
-		{Name: "fitted", Heading: "fitted at epoch", DropPriority: 1},
+		{Name: "fitted", Heading: "fitted at epoch or step", DropPriority: 1},
 		{Name: cohort.WeightsKey, Heading: "weights", DropPriority: 2},
 	}
 	trailingColumns = []column{

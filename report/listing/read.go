@@ -28,7 +28,7 @@ type Row struct {
 	Dir    string // of its run
 	root   string // the directory in which its run was found, as given
 	values map[string]table.Cell
-	model  cohort.Model // of an unfinished run, its result has only the fit of the last record
+	model  cohort.Model // the first of an averaged row; of an unfinished run, its result has only the last record
 	// settings are those of the run, by key; rows of one run share them.
 	settings map[string]string
 	identity map[string]string // cohort.Model.Identity
@@ -171,8 +171,8 @@ func readRun(p rootedPlace) ([]Row, error) {
 	for i, m := range run.Result.Members {
 		v := rows[i].values
 		v["status"], v["steps"], v["epochs"] = table.Text(m.Status), table.Count(m.Steps), table.Count(m.Epochs)
-		v["seconds"], v["steps_per_second"] = table.Number(run.Result.WallSeconds),
-			table.Number(run.Result.StepsPerSecond)
+		v["seconds"] = table.Number(run.Result.WallSeconds / run.TrainedTogether())
+		v["steps_per_second"] = table.Number(run.Result.StepsPerSecond * run.TrainedTogether())
 		if m.DivergedAtStep > 0 {
 			v["diverged_at"] = table.Count(m.DivergedAtStep)
 		}
@@ -189,12 +189,12 @@ func readRun(p rootedPlace) ([]Row, error) {
 // notFitted is the value for a model that has not met its task's criterion.
 const notFitted = "no"
 
-// addFit adds when a model fitted: "32", an epoch; "step 5568" for a task whose length is a number of steps; "yes"
-// or "no".
+// addFit adds when a model fitted: "32", an epoch, or a step for a task whose length is a number of steps; "yes" or
+// "no".
 func (r Row) addFit() {
 	of := r.model.Result
 	if text := r.model.Run.Config.Facts().FitText(of.Fit, of.Measures); text != "" {
-		r.values["fitted"] = table.Text(strings.TrimPrefix(text, "epoch "))
+		r.values["fitted"] = table.Text(text[strings.LastIndex(text, " ")+1:])
 	}
 }
 
@@ -226,7 +226,7 @@ func addUnfinished(dir string, rows []Row) error {
 			return fmt.Errorf("%s: metrics.jsonl has a record of member %d: config.json has %d",
 				dir, rec.Member, len(rows))
 		}
-		maps.Copy(rows[rec.Member].values, recordValues(rec))
+		maps.Copy(rows[rec.Member].values, recordValues(rec, rows[0].model.Run.TrainedTogether()))
 		rows[rec.Member].model.Result.Fit, rows[rec.Member].model.Result.Measures = rec.Fit, rec.Measures
 		rows[rec.Member].addFit()
 		rows[rec.Member].addMeasures(rec.Measures)
@@ -234,14 +234,14 @@ func addUnfinished(dir string, rows []Row) error {
 	return nil
 }
 
-// recordValues returns the values of a record.
-func recordValues(rec runlog.Record) map[string]table.Cell {
+// recordValues returns the values of a record, and a model's share of the time of those that are trained together.
+func recordValues(rec runlog.Record, together float64) map[string]table.Cell {
 	v := map[string]table.Cell{"steps": table.Count(rec.Step), "epochs": table.Count(rec.Epoch)}
 	if rec.WallSeconds > 0 {
-		v["seconds"] = table.Number(rec.WallSeconds)
+		v["seconds"] = table.Number(rec.WallSeconds / together)
 	}
 	if rec.StepMS > 0 {
-		v["steps_per_second"] = table.Number(1000 / rec.StepMS)
+		v["steps_per_second"] = table.Number(1000 / rec.StepMS * together)
 	}
 	return v
 }

@@ -21,7 +21,7 @@ func errorCourses(d *draft) ([]figure.Panel, error) {
 	_, level := d.levels()
 	test := "test_mse/" + level
 	lines, numbers, err := d.Courses(d.Groups, item.Steps, item.Column{Measure: "train_mse"},
-		item.Column{Measure: test, Name: "test_mse"})
+		item.Column{Measure: test})
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func subjects(d *draft) ([]figure.Panel, error) {
 		if len(of[k]) == 0 {
 			continue
 		}
-		t.Columns = append(t.Columns, table.Column{Heading: g.Label, Name: fmt.Sprintf("mse_%d", len(t.Columns))})
+		t.Columns = append(t.Columns, table.Column{Heading: g.Label, Name: "mse_" + table.NameOf(g.Label)})
 		drawn := figure.Group{Label: g.Label}
 		for i, subject := range subjects {
 			cell := table.Cell{}

@@ -50,7 +50,7 @@ func Read(dir string) (*Report, error) {
 	slices.SortStableFunc(bases, func(a, b cohort.Base) int { return len(b.Models) - len(a.Models) })
 	for i, b := range bases {
 		if i == 0 {
-			r.Models, r.Runs = b.Models, cohort.CountRuns(b.Models)
+			r.Models = b.Models
 			continue
 		}
 		r.Note("%s not shown, such as %s: %s; run torchpe report on that folder only",
@@ -129,8 +129,8 @@ func specs() []spec {
 				"matrices off their diagonals, which are 1.{tokens}"},
 		{ID: "scores", Section: positionsSection, Title: "Modules in the learned positions", Rows: []row{plots(scores)},
 			Caption: "Modularity Q and clustering C of the learned positions for the known modules, the mean over " +
-				"blocks; dots are seeds. Q of a fixed encoding shows how far the order of tokens alone matches " +
-				"the modules.{chance}"},
+				"blocks; dots are seeds. Q of a fixed encoding shows how far the order or the given places of " +
+				"the tokens match the modules.{chance}"},
 		{ID: "attention", Section: "Attention", Title: "Attention between tokens", Make: attention,
 			Caption: "Attention from the token of a row to that of a column, {probed} of the tokens masked: mean " +
 				"over heads and test samples, first seed, tokens ordered by module if modules are known{clusters}." +
@@ -170,7 +170,7 @@ func (r *Report) Write(dir string) (document.Written, error) {
 		return document.Written{}, err
 	}
 	d.Subtitle = fmt.Sprintf("%s of %s, by torchpe.", wording.Count(len(r.Models), "model"),
-		wording.Count(r.Runs, "run"))
+		wording.Count(r.CountRuns(), "run"))
 	if err := r.readLearned(); err != nil {
 		return document.Written{}, err
 	}

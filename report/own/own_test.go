@@ -83,11 +83,11 @@ func TestReport(t *testing.T) {
 		expect.Equal(t, "steps of "+table[i+1][0], table[i+1][slices.Index(table[0], "steps")], want)
 	}
 	course := rows(dir, "errors.csv")
-	if got, want := fmt.Sprint(course[0], course[2]), "[pe seed step train_mse test_mse] "+
+	if got, want := fmt.Sprint(course[0], course[2]), "[pe seed step train_mse test_mse_50] "+
 		"[learn-0.1 3 200 0.375 0.625]"; got != want {
 		t.Errorf("errors.csv has %s, want %s", got, want)
 	}
-	for _, row := range rows(dir, "attention_1_block0.csv")[1:] {
+	for _, row := range rows(dir, "attention_learn_0_1_block0.csv")[1:] {
 		if got, want := fmt.Sprint(row[1:]), "[0.5625 0.0625 0.0625 0.0625 0.0625 0.0625 0.0625 0.0625]"; got != want {
 			t.Errorf("attention of %s is %s, want %s", row[0], got, want)
 		}
@@ -95,6 +95,9 @@ func TestReport(t *testing.T) {
 	if last := table[len(table)-1]; last[0] != "baseline: zero" || last[at] != "1" {
 		t.Errorf("the last row is %q", last)
 	}
+	expect.Equal(t, "columns of subjects.csv", rows(dir, "subjects.csv")[0], []string{"subject", "mse_learn_0_1",
+		"mse_learn_2_0", "mse_nope"})
+	expect.Equal(t, "cosine of a position with itself", rows(dir, "similarity_learn_2_0.csv")[1][1], "1")
 	if subjects := rows(dir, "subjects.csv"); len(subjects) != 4 || subjects[2][0] != "anna" ||
 		!strings.HasPrefix(subjects[2][1], "0.2") {
 		t.Errorf("subjects %q", subjects)
@@ -119,7 +122,8 @@ func TestReport(t *testing.T) {
 		"trained for different lengths, so this does not compare", "which needs no model, has ", ".200 (−.048 to .448)",
 		"Left out", "nope",
 		"6 models of 3 runs", "…/b/learn", "No table of positions, so no map: nope",
-		"Trained with 50 % masked.", "compact modules pass this test", "training samples (0.125; negative ones as 0)")
+		"Trained with 50 % masked.", "compact modules pass this test",
+		"the order or the given places of the tokens match the modules", "training samples (0.125; negative ones as 0)")
 	for _, no := range []string{"arXiv", "Table A", "torchpe sweep"} {
 		if strings.Contains(page, no) {
 			t.Errorf("the page has %q", no)
@@ -394,6 +398,7 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 	}
 	own.PELR, edited.Data = .3, "bbbb"
 	out, w := report(t, short, run("z copy", 1), own, edited)
+	expect.Contains(t, read(out, "index.html"), "4 models of 2 runs") // without the copy
 	notes := strings.Join(w.Notes, "\n")
 	expect.Contains(t, notes, "1 model not shown, such as 0 edited: data, modules or places of tokens (bbbb), not aaaa",
 		"counted once: 1 model with the settings, data and seed of another")

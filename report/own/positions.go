@@ -95,7 +95,7 @@ func similarity(d *draft) ([]figure.Panel, error) {
 		panel := matrix(l.tokens, cosine)
 		panel.Title, panel.Scale, panel.BarLabel = l.label, figure.Diverging, "Cosine"
 		matrices = append(matrices, panel)
-		d.AddTable(fmt.Sprintf("_%d", len(matrices)), numbers(l.tokens, cosine))
+		d.AddTable("_"+table.NameOf(l.label), numbers(l.tokens, cosine))
 	}
 	most := mostOf(item.OffDiagonal(matrices))
 	var panels []figure.Panel
@@ -202,7 +202,7 @@ func attention(d *draft) error {
 			panel.Title, panel.BarLabel = fmt.Sprintf("%s, block %d", g.Label, block), "Attention"
 			most = max(most, slices.Max(mean))
 			panels = append(panels, panel)
-			d.AddTable(fmt.Sprintf("_%d_block%d", len(rows)+1, block), numbers(t, mean))
+			d.AddTable(fmt.Sprintf("_%s_block%d", table.NameOf(g.Label), block), numbers(t, mean))
 		}
 		rows = append(rows, panels)
 	}

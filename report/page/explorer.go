@@ -3,6 +3,7 @@ package page
 import (
 	_ "embed"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -62,7 +63,7 @@ type Matrix struct {
 }
 
 // maxExplorerSize bounds the size of the page in bytes.
-const maxExplorerSize = 5 << 20
+const maxExplorerSize = 10 << 20
 
 var (
 	//go:embed explorer.html
@@ -75,22 +76,24 @@ var (
 	explorerLayout = template.Must(template.New("explorer").Parse(explorerSource))
 )
 
-// MarshalJSON writes the values quantised to 256 levels from low to high, as base64 of one byte a value.
-// NaN and -Inf become the lowest level.
+// MarshalJSON writes the values quantised to 65,536 levels from low to high, as base64 of two bytes a value. The
+// diagonal, which the page does not show, may lie beyond low and high. NaN and -Inf become the lowest level.
 func (x Matrix) MarshalJSON() ([]byte, error) {
 	low, high := math.Inf(1), math.Inf(-1)
-	for _, v := range x.Values {
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+	n := int(math.Sqrt(float64(len(x.Values))))
+	for i, v := range x.Values {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) && i%(n+1) > 0 {
 			low, high = min(low, v), max(high, v)
 		}
 	}
 	if low > high {
 		low, high = 0, 0
 	}
-	steps := make([]byte, len(x.Values))
+	steps := make([]byte, 2*len(x.Values))
 	for i, v := range x.Values {
 		if high > low && v > low {
-			steps[i] = byte(math.Round(255 * min(1, (v-low)/(high-low))))
+			level := math.Round(math.MaxUint16 * min(1, (v-low)/(high-low)))
+			binary.LittleEndian.PutUint16(steps[2*i:], uint16(level))
 		}
 	}
 	return json.Marshal(struct {
@@ -103,7 +106,7 @@ func (x Matrix) MarshalJSON() ([]byte, error) {
 	}{x.Label, x.From, x.To, low, high, steps})
 }
 
-// Save writes the page. It leaves out the last matrices if the page would exceed 5 MB, and returns a
+// Save writes the page. It leaves out the last matrices if the page would exceed 10 MB, and returns a
 // note on them in left.
 func (p Explorer) Save(path string) (left string, err error) {
 	n := len(p.Tokens)
@@ -121,7 +124,7 @@ func (p Explorer) Save(path string) (left string, err error) {
 		slices.Reverse(out.Frames)
 		for _, x := range m.Matrices {
 			total++
-			if size += base64.StdEncoding.EncodedLen(n*n) + 200; size > maxExplorerSize {
+			if size += base64.StdEncoding.EncodedLen(2*n*n) + 200; size > maxExplorerSize {
 				dropped++
 				continue
 			}

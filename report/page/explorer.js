@@ -10,11 +10,12 @@ const svgElement = (name, attributes) => {
 const n = data.tokens.length;
 let model = data.models[0], shown = -1, chosen = 0; // shown: matrix that colours the map, -1 for modules
 
-// Values of a matrix from bytes, decoded once.
+// Values of a matrix from bytes, two for each, decoded once.
 const valuesOf = (m) => {
   if (!m.values) {
     const text = atob(m.bytes);
-    m.values = Float32Array.from(text, (c) => m.low + (m.high - m.low) * c.charCodeAt(0) / 255);
+    m.values = Float32Array.from({ length: n * n },
+      (_, i) => m.low + (m.high - m.low) * (text.charCodeAt(2 * i) + 256 * text.charCodeAt(2 * i + 1)) / 65535);
   }
   return m.values;
 };

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"image/color"
 	"math"
@@ -106,7 +108,21 @@ func TestExplorerInBrowser(t *testing.T) {
 	}
 	// The chosen dot, the one that it attends to, and the rest.
 	expect.Equal(t, "colours, and dots with rings", [2]int{got.Fills, got.Rings}, [2]int{3, 10})
-	expect.Near(t, "nearest at", got.Value, math.Cos(math.Pi/6), 2.0/255+0.005)
+	expect.Near(t, "nearest at", got.Value, math.Cos(math.Pi/6), 0.005)
+}
+
+// Values that differ little beside the diagonal stay in their order.
+func TestMatrixKeepsTheOrder(t *testing.T) {
+	x := Matrix{Values: []float64{1, .0022, .0024, .0026, 1, .0028, .002, .003, math.NaN()}}
+	var got struct {
+		Low, High float64
+		Bytes     []byte
+	}
+	expect.NoError(t, json.Unmarshal(expect.Must(json.Marshal(x)), &got))
+	expect.Equal(t, "range", [2]float64{got.Low, got.High}, [2]float64{.002, .003})
+	for i, want := range []uint16{65535, 13107, 26214, 39321, 65535, 52428, 0, 65535, 0} { // 65535 (x - .002) / .001
+		expect.Equal(t, fmt.Sprint("level of value ", i), binary.LittleEndian.Uint16(got.Bytes[2*i:]), want)
+	}
 }
 
 // Maps over training are turned towards each other, and the slider moves the tokens from one to the
@@ -160,7 +176,7 @@ func TestTraining(t *testing.T) {
 	}
 }
 
-// 360 tokens of five models with four blocks stay below 5 MB, fit a phone and are drawn at once.
+// 360 tokens of five models with four blocks stay below 10 MB, fit a phone and are drawn at once.
 func TestSize(t *testing.T) {
 	p := ring(360, 5)
 	file := filepath.Join(t.TempDir(), "explorer.html")

@@ -37,7 +37,7 @@ func (r *Report) add(to *document.Document) error {
 func (t task) specs() []spec {
 	id := table.NameOf(t.name)
 	return []spec{
-		{ID: "ranks_" + id, Section: t.title, Title: "Encodings by " + runlog.Heading(t.heldOut),
+		{ID: "ranks_" + id, Section: t.title, Title: "Encodings by " + t.nameOf(t.heldOut),
 			Tables: []func(*item.Draft){t.addRanks},
 			Caption: "Mean ± SD over n seeds. Rank: 95 % interval, by a bootstrap over seeds, with deviations " +
 				"drawn from those of all encodings, and enlarged for an encoding with a larger spread. One " +
@@ -56,6 +56,21 @@ func (t task) specs() []spec {
 	}
 }
 
+// heading returns the heading of a measure in the task.
+func (t task) heading(key string) string {
+	return runlog.HeadingIn(t.groups()[0].Models[0].Run.Config.Facts().Measures, key)
+}
+
+// nameOf names a measure in the task: "validation accuracy", or "accuracy on longer inputs".
+func (t task) nameOf(key string) string {
+	heading := t.heading(key)
+	if heading == "longer" {
+		return "accuracy on longer inputs"
+	}
+	m, _ := runlog.FindMeasure(key)
+	return strings.TrimSpace(heading + " " + m.Scale.Name)
+}
+
 // measures returns the columns of a task's table.
 func (t task) measures() (columns []item.Column) {
 	keys := []string{"train", t.iid, t.heldOut}
@@ -63,7 +78,7 @@ func (t task) measures() (columns []item.Column) {
 		keys[0] = "train_mse"
 	}
 	for _, key := range slices.Compact(keys) {
-		columns = append(columns, item.Column{Measure: key, Heading: runlog.Heading(key)})
+		columns = append(columns, item.Column{Measure: key, Heading: t.heading(key)})
 	}
 	return columns
 }
@@ -88,7 +103,8 @@ func (t task) addRanks(d *item.Draft) {
 	})
 	out.Columns = append(out.Columns, table.Column{Heading: "differs from the first", Name: "differs"},
 		table.Column{Heading: "better than"}, table.Column{Heading: "worse than"},
-		table.Column{Heading: "step, times nope", Name: "step", Decimals: 2}, table.Column{Heading: "parameters"})
+		table.Column{Heading: "step, times nope", Name: "step_times_nope", Decimals: 2},
+		table.Column{Heading: "parameters"})
 	for i, g := range t.groups() {
 		differs, step, better, worse := "", table.Cell{}, table.Cell{}, table.Cell{}
 		if i < len(t.ranked) {
@@ -171,7 +187,7 @@ func lengths(g cohort.Group) table.Cell {
 // an ensemble has its share.
 func stepTime(g cohort.Group) float64 {
 	times := cohort.Finite(g.Values(func(m cohort.Model) float64 {
-		return 1 / m.Run.Result.StepsPerSecond / float64(max(m.Run.Result.TrainedTogether, len(m.Run.Result.Members)))
+		return 1 / m.Run.Result.StepsPerSecond / m.Run.TrainedTogether()
 	}))
 	if len(times) == 0 {
 		return math.NaN()
@@ -209,7 +225,7 @@ func (t task) scatter(d *item.Draft) ([]figure.Panel, error) {
 	if t.iid == t.heldOut {
 		return nil, nil
 	}
-	panel := figure.Scatter{XLabel: runlog.AxisTitle(t.iid), YLabel: runlog.AxisTitle(t.heldOut)}
+	panel := figure.Scatter{XLabel: wording.Capital(t.nameOf(t.iid)), YLabel: wording.Capital(t.nameOf(t.heldOut))}
 	numbers := table.Table{Columns: table.Columns("encoding", "iid", "held out")}
 	for _, s := range t.ranked {
 		at := figure.ScatterPoint{Label: s.Label, ColorOf: "all", X: stats.Mean(d.Known(s.group, t.iid)), Y: s.Mean}

@@ -137,14 +137,16 @@ func (r *Report) makeNamesUnique() {
 func (r *Report) IsEmpty() bool { return len(r.tasks) == 0 }
 
 // measuresOf returns the measures of unseen examples: of those like training examples, and of those unlike
-// them, if the task has such. Masked prediction is ranked at a large masked share, as in the paper.
+// them; one measure twice if the task has no others, as texts. Masked prediction is ranked at a large masked share,
+// as in the paper.
 func measuresOf(m cohort.Model) (iid, heldOut string) {
 	c := m.Run.Config
 	switch {
 	case c.Masked != nil:
 		return "test_mse/" + c.Masked.MainTest(), "test_mse/" + hardest(m.Run)
 	case c.Sequence != nil && c.Sequence.Text != nil:
-		return "iid", fmt.Sprintf("perplexity/%d", c.Sequence.TrainLength)
+		heldOut = fmt.Sprintf("perplexity/%d", c.Sequence.TrainLength)
+		return heldOut, heldOut
 	}
 	return "iid", "validation"
 }
@@ -232,7 +234,7 @@ func (r *Report) Write(dir string) (document.Written, error) {
 		return document.Written{}, err
 	}
 	d.Subtitle = fmt.Sprintf("%s of %s, by torchpe.", wording.Count(len(r.Models), "model"),
-		wording.Count(r.Runs, "run"))
+		wording.Count(r.CountRuns(), "run"))
 	if err := r.add(d); err != nil {
 		return document.Written{}, err
 	}

@@ -147,7 +147,7 @@ func TestReport(t *testing.T) {
 	var got []string
 	for _, row := range rows[1:] {
 		got = append(got, strings.Join([]string{row[column("rank")], row[column("encoding")], row[column("fitted")],
-			row[column("differs")], row[column("step")], row[column("parameters")]}, " "))
+			row[column("differs")], row[column("step_times_nope")], row[column("parameters")]}, " "))
 	}
 	// Three models share the 20 ms of a step, or 10 of nope; xpos has one.
 	want := []string{"1 2d-fixed 3  2 0", "2 swin 3 no 2 196", "3 random 3 yes 2 0", "4 relative 3 yes 2 4096",
@@ -159,6 +159,43 @@ func TestReport(t *testing.T) {
 	page := string(expect.Must(os.ReadFile(filepath.Join(out, "index.html"))))
 	expect.Contains(t, page, "2d-fixed is first of 8 that are ranked. Not shown to differ from it (1): swin.",
 		"Families of encodings", "Kruskal and Wallis")
+}
+
+// Accuracy on longer inputs is no validation accuracy. Texts are ranked by perplexity alone, without other numbers
+// of the same windows.
+func TestSequences(t *testing.T) {
+	for preset, want := range map[string][]string{
+		"sequence-quick": {"Encodings by accuracy on longer inputs", "IID test</th>", "longer</th>"},
+		"text":           {"Encodings by perplexity at 64", "perplexity at 64</th>"},
+	} {
+		dir := t.TempDir()
+		for _, pe := range encodings {
+			c := expect.Must(config.Preset(preset, "code"))
+			c.PE, c.Members = pe, []config.Member{{Seed: 1, LR: 1e-3}, {Seed: 2, LR: 1e-3}}
+			if c.Sequence.Name = "even-pairs"; preset == "text" {
+				c.Sequence.Name, c.Sequence.Text = "", []string{"book.txt"}
+			}
+			var result runlog.Result
+			for _, m := range c.Members {
+				result.Members = append(result.Members, runlog.MemberResult{PE: pe, Seed: int64(m.Seed),
+					Status: runlog.StatusDone, Measures: runlog.Numbers{"train": 1, "iid": 1, "validation": .5,
+						"perplexity/64": 5}})
+			}
+			save(t, filepath.Join(dir, "runs", pe), c, result)
+		}
+		out := filepath.Join(dir, "out")
+		expect.Must(expect.Must(Read(dir)).Write(out))
+		page := string(expect.Must(os.ReadFile(filepath.Join(out, "index.html"))))
+		expect.Contains(t, page, want...)
+		scatters := expect.Must(filepath.Glob(filepath.Join(out, "iid_*.svg")))
+		expect.Equal(t, preset+": figures of IID", len(scatters), map[bool]int{true: 1}[preset != "text"])
+		for _, file := range scatters {
+			expect.Contains(t, string(expect.Must(os.ReadFile(file))), "Accuracy on longer inputs", "IID test accuracy")
+		}
+		if preset == "text" && strings.Contains(page, "IID") {
+			t.Error("a text has IID numbers")
+		}
+	}
 }
 
 // Encodings of one task that were trained in two ways are two tables.
