@@ -129,32 +129,6 @@ func TestFusedWithoutGradient(t *testing.T) {
 	}
 }
 
-// TestMembersAlone checks the ensemble axis: member e of a fused operator is the operator on that
-// member alone.
-func TestMembersAlone(t *testing.T) {
-	z := sizes{E: 3, B: 2, H: 2, N: 17, M: 15, Dh: 10, O: 33}
-	alone := z
-	alone.E = 1
-	all, single := fusedFunctions(z), fusedFunctions(alone)
-	for k, c := range all {
-		switch c.name {
-		case "Dropout", "CrossEntropy", "RotatePairs", "RotatePairs of halves":
-			continue // depend on more than their operands, which this test does not divide among the members
-		}
-		want := c.run(dense, Float64, nil, 1)[0]
-		n := len(want) / z.E
-		for e := range z.E {
-			one := single[k]
-			for i, p := range c.inputs {
-				m := len(p.values) / z.E
-				copy(one.inputs[i].values, p.values[e*m:(e+1)*m])
-			}
-			have := one.run(dense, Float64, nil, 1)[0]
-			identical(t, fmt.Sprintf("%s, member %d", c.name, e), have, want[e*n:(e+1)*n])
-		}
-	}
-}
-
 // TestEmptyLinear: the empty sum is the bias, and no rows give none.
 func TestEmptyLinear(t *testing.T) {
 	const E, rows, I, O = 2, 3, 4, 5

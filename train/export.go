@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"torchpe/internal/atomicfile"
@@ -235,24 +234,6 @@ func Import(from, dir string, o Options) (runlog.Result, error) {
 		o.Observer.Noticed("how far the positions moved is not measured: " + lost.Error())
 	}
 	return t.measureImported(from, was.Step)
-}
-
-// refuseImport returns an error if a run to be resumed is an import without a result. Earlier versions,
-// which wrote config.json first, left such runs when they were killed: their weights may be missing.
-func refuseImport(run *runlog.Run) error {
-	envs, err := run.Environments()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	for _, env := range envs {
-		for _, change := range env.Changed {
-			if strings.HasPrefix(change, runlog.ImportedFrom) {
-				return &ConfigError{fmt.Errorf("%s: %s; this import was not finished, and training cannot "+
-					"continue from it: repeat `torchpe import` with --force", run.Dir(), change)}
-			}
-		}
-	}
-	return err
 }
 
 // measureImported reads the weights of an exported folder and writes the run as at the end of training.

@@ -292,22 +292,3 @@ func TestImportKilledAtEveryOperation(t *testing.T) {
 		}
 	}
 }
-
-// An import of an earlier version that was killed is a run without a result: training does not go on
-// with it, and the import replaces it.
-func TestUnfinishedImportIsNotTrained(t *testing.T) {
-	c := tiny(t, "learn")
-	dir, _ := runTiny(t, c)
-	twin, back := filepath.Join(t.TempDir(), "twin"), filepath.Join(t.TempDir(), "back")
-	expect.Must(Export(dir, 0, twin))
-	expect.Must(Import(twin, back, Options{}))
-	for _, name := range []string{"result.json", "probes.safetensors", "checkpoint.safetensors", "metrics.jsonl"} {
-		expect.NoError(t, os.Remove(filepath.Join(back, name)))
-	}
-	var config *ConfigError
-	_, err := Run(t.Context(), c, back, Options{Resume: true})
-	if !errors.As(err, &config) || !strings.Contains(err.Error(), "weights imported from "+twin) {
-		t.Errorf("%v", err)
-	}
-	expect.NoError(t, expect.ErrorOf(Import(twin, back, Options{Force: true})))
-}

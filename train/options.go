@@ -86,11 +86,6 @@ func claimRunDir(dir string, o Options) (run *runlog.Run, resumed bool, err erro
 	opts := runlog.Options{Force: o.Force, BreakLock: o.BreakLock}
 	if o.Resume {
 		run, err := runlog.Resume(dir, opts)
-		if err == nil {
-			if err = refuseImport(run); err != nil {
-				return nil, true, errors.Join(err, run.Close())
-			}
-		}
 		if !errors.Is(err, runlog.ErrNoRun) {
 			return run, true, err
 		}

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"torchpe/internal/expect"
-	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/config"
 )
@@ -305,44 +304,4 @@ func TestSettingsAreUsedAsGiven(t *testing.T) {
 	if difference := decayed[0] - plain[0]; math.Abs(difference) > 1e-3*0.25*start[0] || difference == 0 {
 		t.Errorf("decay changes a step by %v, parameters of norm %v", difference, start[0])
 	}
-}
-
-// At the start no two parameters of a model that are drawn are alike: each has its own stream.
-func TestParametersStartDifferent(t *testing.T) {
-	for _, scheme := range []string{"learn", "relative", "t5"} {
-		c := tiny(t, scheme)
-		c.Layers = 3
-		scheme := expect.Must(pe.Find(scheme))
-		if !scheme.Learned {
-			c.Members[0].Sigma, c.Members[1].Sigma = nil, nil
-		}
-		e := started(t, c)
-		seen := map[string]string{}
-		s := torchpe.NewScopeNoGrad()
-		for _, p := range e.model.Params.All() {
-			values := p.In(s).Float64s()
-			per := len(values) / len(e.seeds)
-			for m := range e.seeds {
-				part := values[m*per : (m+1)*per]
-				// Rows of one parameter, such as the tables of blocks, are told apart too.
-				for row, width := 0, p.Shape[len(p.Shape)-1]; row < per/width; row++ {
-					v := part[row*width : (row+1)*width]
-					if constant(v) {
-						continue
-					}
-					first := min(4, len(v))
-					key, name := fmt.Sprint(v[:first]), fmt.Sprintf("%s member %d row %d", p.Name, m, row)
-					if other := seen[key]; other != "" && first == 4 && !strings.HasPrefix(other, "fixed") {
-						t.Fatalf("%s: %s starts as %s", c.PE, name, other)
-					}
-					seen[key] = name
-				}
-			}
-		}
-		s.Close()
-	}
-}
-
-func constant(v []float64) bool {
-	return !slices.ContainsFunc(v, func(x float64) bool { return x != v[0] })
 }

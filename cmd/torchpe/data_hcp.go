@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/data/array"
 	"torchpe/data/hcp"
 	"torchpe/data/series"
 	"torchpe/internal/wording"
@@ -197,7 +198,7 @@ func (f *cleanFlags) run(*call) (r result, err error) {
 	if err := hcp.WriteResiduals(f.to.path, cleaned.Residuals, names); err != nil {
 		return r, err
 	}
-	frames, parcels := cleaned.Residuals.Columns, cleaned.Residuals.Rows
+	frames, parcels := cleaned.Residuals.Shape[1], cleaned.Residuals.Shape[0]
 	r.value = struct {
 		Out      string   `json:"out"`
 		Frames   int      `json:"frames"`
@@ -222,7 +223,7 @@ func (f *cleanFlags) run(*call) (r result, err error) {
 }
 
 // readSeries returns the series [parcels,frames], the names of parcels if the file or --names has them, and notes.
-func (f *cleanFlags) readSeries() (set hcp.Matrix, names, notes []string, err error) {
+func (f *cleanFlags) readSeries() (set array.Array, names, notes []string, err error) {
 	o, err := f.source.s.Options(series.CorticalParcels)
 	if err != nil {
 		return set, nil, nil, usageError{err}
@@ -231,5 +232,6 @@ func (f *cleanFlags) readSeries() (set hcp.Matrix, names, notes []string, err er
 	if err != nil {
 		return set, nil, nil, err
 	}
-	return hcp.MatrixOf(f.data, run.Transpose()), names, notes, nil
+	run.Name = f.data
+	return run.Transpose(), names, notes, nil
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"torchpe/data/array"
 )
 
 // CleanOptions holds the options of [Clean]. Start from [DefaultCleanOptions].
@@ -21,30 +23,26 @@ func DefaultCleanOptions() CleanOptions { return CleanOptions{Drop: 5} }
 
 // Cleaned is a cleaned run.
 type Cleaned struct {
-	Residuals Matrix   // [parcels, frames - Drop], in the units of the series, or z-scored
-	Columns   []string // columns of the design used, without the intercept
-	Constant  []string // constant columns, left out because the intercept covers them
-	Rank      int      // rank of the design with the intercept; 65 for complete inputs
-	Notes     []string // notes on the inputs for the user, one sentence each
+	Residuals array.Array // [parcels, frames - Drop], in the units of the series, or z-scored
+	Columns   []string    // columns of the design used, without the intercept
+	Constant  []string    // constant columns, left out because the intercept covers them
+	Rank      int         // rank of the design with the intercept; 65 for complete inputs
+	Notes     []string    // notes on the inputs for the user, one sentence each
 }
 
 // Clean regresses the nuisance signals of a run (see designOf) out of its series.
 func Clean(r Run, o CleanOptions) (*Cleaned, error) {
-	if r.Series.empty() {
-		return nil, errors.New("clean: no series")
-	}
-	if err := errors.Join(r.Series.check("series", "parcel", "frame"),
-		r.checkSignals()); err != nil {
+	if err := r.check(); err != nil {
 		return nil, err
 	}
 	if o.Drop < 0 {
 		return nil, fmt.Errorf("clean: %d frames to drop: want 0 or more", o.Drop)
 	}
-	kept := r.Series.Columns - o.Drop
+	kept := r.Series.Shape[1] - o.Drop
 	if kept <= designColumns+1 {
 		return nil, fmt.Errorf("clean: %s has %d frames, less %d to drop: want more than the %d "+
 			"columns of the design with its intercept, else nothing remains",
-			r.Series.called("series"), r.Series.Columns, o.Drop, designColumns+1)
+			called("series", r.Series), r.Series.Shape[1], o.Drop, designColumns+1)
 	}
 	design, err := designOf(r)
 	if err != nil {
@@ -57,7 +55,7 @@ func Clean(r Run, o CleanOptions) (*Cleaned, error) {
 	if err != nil {
 		return nil, err
 	}
-	result.Residuals = Matrix{Name: r.Series.Name, Rows: r.Series.Rows, Columns: kept,
+	result.Residuals = array.Array{Name: r.Series.Name, Shape: []int{r.Series.Shape[0], kept},
 		Data: mat.DenseCopyOf(residuals.T()).RawMatrix().Data}
 	if err := result.finish(r.Series, o); err != nil {
 		return nil, err
@@ -74,13 +72,13 @@ const constant = 1e-12
 // ones. This does not change the span or the residuals, and makes the condition number independent of
 // the units of the signals.
 func (r *Cleaned) standardize(design nuisance, drop int) *mat.Dense {
-	kept := design.X.Rows - drop
+	kept := design.X.Shape[0] - drop
 	var columns [][]float64
 	for j, name := range design.Names {
 		column := make([]float64, kept)
 		low, high := math.Inf(1), math.Inf(-1)
 		for i := range column {
-			column[i] = design.X.Row(drop + i)[j]
+			column[i] = rowOf(design.X, drop+i)[j]
 			low, high = min(low, column[i]), max(high, column[i])
 		}
 		if scale := max(math.Abs(low), math.Abs(high)); high-low <= constant*scale {
@@ -114,17 +112,17 @@ func (r *Cleaned) standardize(design nuisance, drop int) *mat.Dense {
 
 // detrended returns the series after the first drop frames, [frames-drop, parcels]. It subtracts the
 // mean and the least-squares line of each parcel.
-func detrended(series Matrix, drop int) *mat.Dense {
-	kept := series.Columns - drop
+func detrended(series array.Array, drop int) *mat.Dense {
+	kept := series.Shape[1] - drop
 	line := make([]float64, kept)
 	for i := range line {
 		line[i] = float64(i)
 	}
 	center(line)
 	norm := square(line)
-	y, one := mat.NewDense(kept, series.Rows, nil), make([]float64, kept)
-	for p := range series.Rows {
-		copy(one, series.Row(p)[drop:])
+	y, one := mat.NewDense(kept, series.Shape[0], nil), make([]float64, kept)
+	for p := range series.Shape[0] {
+		copy(one, rowOf(series, p)[drop:])
 		center(one)
 		slope := 0.0
 		for i, v := range one {
@@ -160,16 +158,16 @@ func (r *Cleaned) project(x, y *mat.Dense) (*mat.Dense, error) {
 
 // finish sets residuals that consist of rounding errors to 0, with a note, and z-scores the others if o
 // asks for it.
-func (r *Cleaned) finish(series Matrix, o CleanOptions) error {
-	for p := range r.Residuals.Rows {
-		row, largest := r.Residuals.Row(p), 0.0
-		for _, v := range series.Row(p)[o.Drop:] {
+func (r *Cleaned) finish(series array.Array, o CleanOptions) error {
+	for p := range r.Residuals.Shape[0] {
+		row, largest := rowOf(r.Residuals, p), 0.0
+		for _, v := range rowOf(series, p)[o.Drop:] {
 			largest = max(largest, math.Abs(v))
 		}
 		sd := math.Sqrt(square(row) / float64(len(row)))
 		if sd-sd != 0 {
 			return fmt.Errorf("clean: parcel %d (from 0) of %s reaches %v, beyond the range of "+
-				"the sums: give it in another unit", p, series.called("series"), largest)
+				"the sums: give it in another unit", p, called("series", series), largest)
 		}
 		if sd <= constant*largest {
 			clear(row)

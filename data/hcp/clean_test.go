@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/array"
 	"torchpe/internal/expect"
 )
 
@@ -37,29 +38,29 @@ func load(t *testing.T) fixture {
 // run returns the fixture's run without the derivatives of components.
 func (f fixture) run() Run {
 	return Run{
-		Series:      Matrix{"run1.csv", f.Parcels, f.Frames, slices.Clone(f.Series)},
-		Motion:      Matrix{"Movement_Regressors.txt", f.Frames, 12, slices.Clone(f.Motion)},
-		WhiteMatter: Matrix{"wm.txt", f.Frames, 5, slices.Clone(f.WM)},
-		Ventricles:  Matrix{"ventricles.txt", f.Frames, 5, slices.Clone(f.Ventricles)},
+		Series:      array.Array{Name: "run1.csv", Shape: []int{f.Parcels, f.Frames}, Data: slices.Clone(f.Series)},
+		Motion:      array.Array{Name: "Movement_Regressors.txt", Shape: []int{f.Frames, 12}, Data: slices.Clone(f.Motion)},
+		WhiteMatter: array.Array{Name: "wm.txt", Shape: []int{f.Frames, 5}, Data: slices.Clone(f.WM)},
+		Ventricles:  array.Array{Name: "ventricles.txt", Shape: []int{f.Frames, 5}, Data: slices.Clone(f.Ventricles)},
 	}
 }
 
 // scaleColumn multiplies a column by a factor.
-func scaleColumn(m Matrix, column int, by float64) {
+func scaleColumn(m array.Array, column int, by float64) {
 	for i := range m.Rows {
 		m.Data[i*m.Columns+column] *= by
 	}
 }
 
 // setColumn copies a column of from into one of m.
-func setColumn(m Matrix, column int, from func(row int) float64) {
+func setColumn(m array.Array, column int, from func(row int) float64) {
 	for i := range m.Rows {
 		m.Data[i*m.Columns+column] = from(i)
 	}
 }
 
 // checkEqual compares residuals, with a tolerance as a part of the largest wanted value.
-func checkEqual(t *testing.T, what string, got Matrix, want []float64, tolerance float64) {
+func checkEqual(t *testing.T, what string, got array.Array, want []float64, tolerance float64) {
 	t.Helper()
 	if len(got.Data) != len(want) || got.Rows*got.Columns != len(want) {
 		t.Fatalf("%s: %d rows of %d columns with %d values, want %d values", what, got.Rows,
@@ -97,11 +98,11 @@ func TestResidualsEqualNumpy(t *testing.T) {
 			func(r *Run) { r.Motion = columns(r.Motion, 0, 6) }, 65,
 			[]string{"Movement_Regressors.txt", "white", "ventricle"}},
 		{"derivatives given", DefaultCleanOptions(), func(r *Run) {
-			r.WhiteMatterDerivative = Matrix{"", f.Frames, 5, f.WMDeriv}
-			r.VentriclesDerivative = Matrix{"", f.Frames, 5, f.VentriclesDeriv}
+			r.WhiteMatterDerivative = array.Array{Shape: []int{f.Frames, 5}, Data: f.WMDeriv}
+			r.VentriclesDerivative = array.Array{Shape: []int{f.Frames, 5}, Data: f.VentriclesDeriv}
 		}, 65, nil},
 		{"component twice", DefaultCleanOptions(), func(r *Run) {
-			setColumn(r.Ventricles, 4, func(i int) float64 { return r.WhiteMatter.Row(i)[0] })
+			setColumn(r.Ventricles, 4, func(i int) float64 { return rowOf(r.WhiteMatter, i)[0] })
 		}, 61, []string{"white", "ventricle", "rank 61 of 65"}},
 		{"still head", DefaultCleanOptions(),
 			func(r *Run) { setColumn(r.Motion, 2, func(int) float64 { return 0.25 }) }, 63,
@@ -136,14 +137,14 @@ func TestResidualsEqualNumpy(t *testing.T) {
 func TestDesignEqualsNumpy(t *testing.T) {
 	f := load(t)
 	r := f.run()
-	r.Series = Matrix{}
+	r.Series = array.Array{}
 	design := expect.Must(designOf(r))
 	if design.X.Rows != f.Frames || design.X.Columns != 64 || len(design.Names) != 64 {
 		t.Fatalf("%d rows, %d columns, %d names", design.X.Rows, design.X.Columns,
 			len(design.Names))
 	}
 	for k, frame := range f.DesignFrames {
-		for j, got := range design.X.Row(frame) {
+		for j, got := range rowOf(design.X, frame) {
 			if want := f.Design[64*k+j]; math.Abs(got-want) > 1e-14*math.Max(1e-3, math.Abs(want)) {
 				t.Errorf("frame %d, %s: %v, want %v", frame, design.Names[j], got, want)
 			}
@@ -165,13 +166,13 @@ func TestResidualsAreOrthogonal(t *testing.T) {
 	result := expect.Must(Clean(r, DefaultCleanOptions()))
 	design := expect.Must(designOf(r))
 	for p := range f.Parcels {
-		residual := result.Residuals.Row(p)
+		residual := rowOf(result.Residuals, p)
 		for j := -1; j < designColumns; j++ {
 			dot, norm := 0.0, 0.0
 			for i, v := range residual {
 				x := 1.0
 				if j >= 0 {
-					x = design.X.Row(5 + i)[j]
+					x = rowOf(design.X, 5 + i)[j]
 				}
 				dot += v * x
 				norm += x * x
@@ -199,7 +200,7 @@ func TestUnitsAndSignsDoNotMatter(t *testing.T) {
 		scaleColumn(r.Ventricles, 4-j, by)
 	}
 	for p := range f.Parcels {
-		row := r.Series.Row(p)
+		row := rowOf(r.Series, p)
 		for i := range row {
 			row[i] += 17 - 3.5*float64(i)
 		}
@@ -235,7 +236,7 @@ func TestDroppedFramesDoNotMatter(t *testing.T) {
 	base, r := expect.Must(Clean(f.run(), DefaultCleanOptions())), f.run()
 	for p := range f.Parcels {
 		for i := range 5 {
-			r.Series.Row(p)[i] = 1e6
+			rowOf(r.Series, p)[i] = 1e6
 		}
 	}
 	for i := range 4 * r.WhiteMatter.Columns {
@@ -243,7 +244,7 @@ func TestDroppedFramesDoNotMatter(t *testing.T) {
 	}
 	checkEqual(t, "other first frames", expect.Must(Clean(r, DefaultCleanOptions())).Residuals,
 		base.Residuals.Data, 0)
-	r.WhiteMatter.Row(4)[0] = 99
+	rowOf(r.WhiteMatter, 4)[0] = 99
 	if slices.Equal(expect.Must(Clean(r, DefaultCleanOptions())).Residuals.Data, base.Residuals.Data) {
 		t.Error("the derivative of frame 5 does not see frame 4")
 	}
@@ -255,16 +256,16 @@ func TestParcelsOfNothing(t *testing.T) {
 	f := load(t)
 	r := f.run()
 	for i := range f.Frames {
-		r.Series.Row(0)[i] = 8123.456
-		r.Series.Row(2)[i] = 1000.1 + 0.3*float64(i)
+		rowOf(r.Series, 0)[i] = 8123.456
+		rowOf(r.Series, 2)[i] = 1000.1 + 0.3*float64(i)
 	}
 	for _, z := range []bool{false, true} {
 		got := expect.Must(Clean(r, CleanOptions{Drop: 5, ZScore: z}))
-		if slices.ContainsFunc(got.Residuals.Row(0), func(v float64) bool { return v != 0 }) ||
-			slices.ContainsFunc(got.Residuals.Row(2), func(v float64) bool { return v != 0 }) {
-			t.Errorf("something remains: %v", got.Residuals.Row(0)[:4])
+		if slices.ContainsFunc(rowOf(got.Residuals, 0), func(v float64) bool { return v != 0 }) ||
+			slices.ContainsFunc(rowOf(got.Residuals, 2), func(v float64) bool { return v != 0 }) {
+			t.Errorf("something remains: %v", rowOf(got.Residuals, 0)[:4])
 		}
-		sd := math.Sqrt(square(got.Residuals.Row(1)) / float64(f.Frames-5))
+		sd := math.Sqrt(square(rowOf(got.Residuals, 1)) / float64(f.Frames-5))
 		if z != (math.Abs(sd-1) < 1e-12) {
 			t.Errorf("z-score %v: parcel 1 has standard deviation %v", z, sd)
 		}
@@ -292,8 +293,8 @@ func TestNoiseLosesItsDegrees(t *testing.T) {
 // noise returns a run of white noise.
 func noise(frames, parcels int) Run {
 	rng := rand.New(rand.NewPCG(2, 3))
-	matrix := func(rows, columns int) Matrix {
-		m := Matrix{Rows: rows, Columns: columns, Data: make([]float64, rows*columns)}
+	matrix := func(rows, columns int) array.Array {
+		m := array.Array{Shape: []int{rows, columns}, Data: make([]float64, rows*columns)}
 		for i := range m.Data {
 			m.Data[i] = rng.NormFloat64()
 		}
@@ -305,20 +306,20 @@ func noise(frames, parcels int) Run {
 
 func TestCleanRefuses(t *testing.T) {
 	f := load(t)
-	cut := func(m *Matrix, rows int) { m.Rows, m.Data = rows, m.Data[:rows*m.Columns] }
+	cut := func(m *array.Array, rows int) { m.Rows, m.Data = rows, m.Data[:rows*m.Columns] }
 	for _, test := range []struct {
 		name   string
 		change func(*Run, *CleanOptions)
 		want   []string
 	}{
 		{"nothing", func(r *Run, o *CleanOptions) { *r = Run{} }, []string{"no series"}},
-		{"no signals", func(r *Run, o *CleanOptions) { r.Motion, r.Ventricles = Matrix{}, Matrix{} },
+		{"no signals", func(r *Run, o *CleanOptions) { r.Motion, r.Ventricles = array.Array{}, array.Array{} },
 			[]string{"no motion", "no ventricle components"}},
 		{"frames differ", func(r *Run, o *CleanOptions) { cut(&r.Motion, 105) },
 			[]string{"series (run1.csv) 110", "motion (Movement_Regressors.txt) 105",
 				"white-matter components (wm.txt) 110"}},
 		{"derivative frames", func(r *Run, o *CleanOptions) {
-			r.WhiteMatterDerivative = Matrix{"d.txt", 105, 5, f.WMDeriv[:525]}
+			r.WhiteMatterDerivative = array.Array{Name: "d.txt", Shape: []int{105, 5}, Data: f.WMDeriv[:525]}
 		}, []string{"white-matter derivatives (d.txt) 105"}},
 		{"series transposed", func(r *Run, o *CleanOptions) {
 			r.Series.Rows, r.Series.Columns = r.Series.Columns, r.Series.Rows
@@ -338,17 +339,17 @@ func TestCleanRefuses(t *testing.T) {
 			[]string{"ventricles.txt", "547 values"}},
 		{"rows missing", func(r *Run, o *CleanOptions) { r.Ventricles.Data = r.Ventricles.Data[:545] },
 			[]string{"ventricles.txt", "545 values"}},
-		{"NaN in series", func(r *Run, o *CleanOptions) { r.Series.Row(1)[30] = math.NaN() },
+		{"NaN in series", func(r *Run, o *CleanOptions) { rowOf(r.Series, 1)[30] = math.NaN() },
 			[]string{"run1.csv", "NaN", "parcel 1, frame 30"}},
-		{"infinite motion", func(r *Run, o *CleanOptions) { r.Motion.Row(9)[11] = math.Inf(1) },
+		{"infinite motion", func(r *Run, o *CleanOptions) { rowOf(r.Motion, 9)[11] = math.Inf(1) },
 			[]string{"Movement_Regressors.txt", "+Inf", "frame 9, column 11"}},
 		{"NaN in series and a transposed signal", func(r *Run, o *CleanOptions) {
-			r.Series.Row(1)[30] = math.NaN()
+			rowOf(r.Series, 1)[30] = math.NaN()
 			r.WhiteMatter.Rows, r.WhiteMatter.Columns = 5, f.Frames
 		}, []string{"parcel 1, frame 30", "wm.txt"}},
-		{"overflow of a square", func(r *Run, o *CleanOptions) { r.Motion.Row(9)[3] = 1e200 },
+		{"overflow of a square", func(r *Run, o *CleanOptions) { rowOf(r.Motion, 9)[3] = 1e200 },
 			[]string{"motion4_squared", "frame 9"}},
-		{"overflow of the series", func(r *Run, o *CleanOptions) { r.Series.Row(2)[50] = 1e300 },
+		{"overflow of the series", func(r *Run, o *CleanOptions) { rowOf(r.Series, 2)[50] = 1e300 },
 			[]string{"parcel 2", "run1.csv"}},
 		{"too many dropped", func(r *Run, o *CleanOptions) { o.Drop = 45 },
 			[]string{"110 frames", "45 to drop", "65 columns"}},

@@ -1,12 +1,16 @@
 package hcp
 
-import "fmt"
+import (
+	"fmt"
+
+	"torchpe/data/array"
+)
 
 // nuisance is the design of a run: the nuisance signals over all frames, without an intercept.
 type nuisance struct {
-	X     Matrix   // [frames, 64]
-	Names []string // names of the columns, such as motion1, motion1_deriv, wm5_deriv_squared
-	Notes []string // notes on derivatives that were not given
+	X     array.Array // [frames, 64]
+	Names []string    // names of the columns, such as motion1, motion1_deriv, wm5_deriv_squared
+	Notes []string    // notes on derivatives that were not given
 }
 
 // designOf returns the 64 nuisance signals of a run in the published order: motion, its derivatives,
@@ -14,27 +18,27 @@ type nuisance struct {
 // Derivatives that are not given are backward differences with 0 at the first frame. The run's signals
 // were checked.
 func designOf(r Run) (nuisance, error) {
-	frames := r.Motion.Rows
-	n := nuisance{X: Matrix{Name: "design", Rows: frames, Columns: designColumns,
+	frames := r.Motion.Shape[0]
+	n := nuisance{X: array.Array{Shape: []int{frames, designColumns},
 		Data: make([]float64, frames*designColumns)}}
 	n.add(columns(r.Motion, 0, motionParameters), "motion", "")
-	if r.Motion.Columns == 2*motionParameters {
+	if r.Motion.Shape[1] == 2*motionParameters {
 		n.add(columns(r.Motion, motionParameters, 2*motionParameters), "motion", "_deriv")
 	} else {
 		n.add(difference(r.Motion), "motion", "_deriv")
-		n.Notes = append(n.Notes, r.Motion.called("motion")+" has 6 columns: its derivatives are "+
+		n.Notes = append(n.Notes, called("motion", r.Motion)+" has 6 columns: its derivatives are "+
 			"taken here as backward differences")
 	}
 	signals := r.signals()
 	for i := 1; i < len(signals); i += 2 {
 		values, derivative := signals[i], signals[i+1]
-		n.add(values.Matrix, values.column, "")
-		if derivative.empty() {
-			n.add(difference(values.Matrix), values.column, "_deriv")
+		n.add(values.Array, values.column, "")
+		if derivative.Shape == nil {
+			n.add(difference(values.Array), values.column, "_deriv")
 			n.Notes = append(n.Notes,
 				fmt.Sprintf("no %s: they are taken here as backward differences", derivative.what))
 		} else {
-			n.add(derivative.Matrix, derivative.column, "_deriv")
+			n.add(derivative.Array, derivative.column, "_deriv")
 		}
 	}
 	n.square()
@@ -47,13 +51,13 @@ func designOf(r Run) (nuisance, error) {
 	return n, nil
 }
 
-// add appends the columns of m to the design.
-func (n *nuisance) add(m Matrix, name, suffix string) {
+// add appends the columns of a to the design.
+func (n *nuisance) add(a array.Array, name, suffix string) {
 	at := len(n.Names)
-	for f := range m.Rows {
-		copy(n.X.Row(f)[at:], m.Row(f))
+	for f := range a.Shape[0] {
+		copy(rowOf(n.X, f)[at:], rowOf(a, f))
 	}
-	for j := range m.Columns {
+	for j := range a.Shape[1] {
 		n.Names = append(n.Names, fmt.Sprintf("%s%d%s", name, j+1, suffix))
 	}
 }
@@ -61,8 +65,8 @@ func (n *nuisance) add(m Matrix, name, suffix string) {
 // square appends the squares of all columns so far.
 func (n *nuisance) square() {
 	half := len(n.Names)
-	for f := range n.X.Rows {
-		row := n.X.Row(f)
+	for f := range n.X.Shape[0] {
+		row := rowOf(n.X, f)
 		for j, v := range row[:half] {
 			row[half+j] = v * v
 		}
@@ -73,20 +77,19 @@ func (n *nuisance) square() {
 }
 
 // columns returns a copy of the columns first to last-1.
-func columns(m Matrix, first, last int) Matrix {
-	c := Matrix{Name: m.Name, Rows: m.Rows, Columns: last - first,
-		Data: make([]float64, 0, m.Rows*(last-first))}
-	for f := range m.Rows {
-		c.Data = append(c.Data, m.Row(f)[first:last]...)
+func columns(a array.Array, first, last int) array.Array {
+	c := array.Array{Name: a.Name, Shape: []int{a.Shape[0], last - first}}
+	for f := range a.Shape[0] {
+		c.Data = append(c.Data, rowOf(a, f)[first:last]...)
 	}
 	return c
 }
 
 // difference returns the backward difference of each column, 0 at the first frame.
-func difference(m Matrix) Matrix {
-	d := Matrix{Name: m.Name, Rows: m.Rows, Columns: m.Columns, Data: make([]float64, len(m.Data))}
-	for i := m.Columns; i < len(m.Data); i++ {
-		d.Data[i] = m.Data[i] - m.Data[i-m.Columns]
+func difference(a array.Array) array.Array {
+	d := array.Array{Name: a.Name, Shape: a.Shape, Data: make([]float64, len(a.Data))}
+	for i := a.Shape[1]; i < len(a.Data); i++ {
+		d.Data[i] = a.Data[i] - a.Data[i-a.Shape[1]]
 	}
 	return d
 }

@@ -4,57 +4,49 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"torchpe/data/array"
 )
 
-// Matrix is a named matrix of numbers, row-major.
-type Matrix struct {
-	Name          string // its name in errors, such as its file
-	Rows, Columns int
-	Data          []float64
-}
+// rowOf returns a row of a matrix. It shares the matrix's memory.
+func rowOf(a array.Array, i int) []float64 { return a.Data[i*a.Shape[1] : (i+1)*a.Shape[1]] }
 
-// empty reports whether a matrix was not given.
-func (m Matrix) empty() bool { return m.Rows == 0 && m.Columns == 0 && len(m.Data) == 0 }
-
-// Row returns a row, [Columns]. It shares the matrix's memory.
-func (m Matrix) Row(i int) []float64 { return m.Data[i*m.Columns : (i+1)*m.Columns] }
-
-// called describes the input in messages by its kind and, if any, its name.
-func (m Matrix) called(what string) string {
-	if m.Name == "" {
+// called describes an input in messages by its kind and, if any, its name.
+func called(what string, a array.Array) string {
+	if a.Name == "" {
 		return what
 	}
-	return what + " (" + m.Name + ")"
+	return what + " (" + a.Name + ")"
 }
 
-// check returns an error if the size does not match the data or a value is not finite. row and column
-// are the names of rows and columns in messages.
-func (m Matrix) check(what, row, column string) error {
-	if m.Rows < 1 || m.Columns < 1 || len(m.Data)/m.Columns != m.Rows ||
-		len(m.Data)%m.Columns != 0 {
-		return fmt.Errorf("clean: %s has %d values for %d rows of %d columns", m.called(what),
-			len(m.Data), m.Rows, m.Columns)
+// checkMatrix returns an error if the shape does not match the data or a value is not finite. row and
+// column are the names of rows and columns in messages.
+func checkMatrix(what string, a array.Array, row, column string) error {
+	if len(a.Shape) != 2 || len(a.Data) == 0 || a.Check() != nil {
+		return fmt.Errorf("clean: %s has %d values in a matrix of shape %v", called(what, a),
+			len(a.Data), a.Shape)
 	}
-	for i, v := range m.Data {
+	for i, v := range a.Data {
 		if v-v != 0 { // NaN or infinite
 			return fmt.Errorf("clean: %s has %v at %s %d, %s %d (from 0): give a finite number",
-				m.called(what), v, row, i/m.Columns, column, i%m.Columns)
+				called(what, a), v, row, i/a.Shape[1], column, i%a.Shape[1])
 		}
 	}
 	return nil
 }
 
-// Run is one run of one subject. The series and the signals must have all frames of the run.
+// Run is one run of one subject. The series and the signals must have all frames of the run. Errors call
+// them by their names, such as their files.
 type Run struct {
-	Series Matrix // [parcels, frames]
+	Series array.Array // [parcels, frames]
 	// Motion is [frames, 12]: 6 parameters, then their derivatives, as HCP's
 	// Movement_Regressors.txt; or [frames, 6].
-	Motion      Matrix
-	WhiteMatter Matrix // [frames, 5], aCompCor components
-	Ventricles  Matrix // [frames, 5], aCompCor components
+	Motion      array.Array
+	WhiteMatter array.Array // [frames, 5], aCompCor components
+	Ventricles  array.Array // [frames, 5], aCompCor components
 
-	// Derivatives of the components, [frames, 5]; backward differences if empty.
-	WhiteMatterDerivative, VentriclesDerivative Matrix
+	// Derivatives of the components, [frames, 5]; backward differences if without a shape.
+	WhiteMatterDerivative, VentriclesDerivative array.Array
 }
 
 // Sizes of the published design.
@@ -78,22 +70,27 @@ func (r Run) signals() []signal {
 // signal is one input of the design.
 type signal struct {
 	what, column string // its name in errors; the prefix of its columns' names
-	Matrix
+	array.Array
 	widths     []int // allowed numbers of columns
 	derivative bool  // optional derivative of the input before it
 }
 
-// checkSignals returns an error that lists all invalid signals, or else numbers of frames that differ.
-func (r Run) checkSignals() error {
+// check returns an error that lists all invalid inputs, or else numbers of frames that differ.
+func (r Run) check() error {
 	var errs []error
+	if r.Series.Shape == nil {
+		errs = append(errs, errors.New("clean: no series"))
+	} else if err := checkMatrix("series", r.Series, "parcel", "frame"); err != nil {
+		errs = append(errs, err)
+	}
 	for _, s := range r.signals() {
-		if s.empty() {
+		if s.Shape == nil {
 			if !s.derivative {
 				errs = append(errs, fmt.Errorf("clean: no %s", s.what))
 			}
 			continue
 		}
-		if err := s.check(s.what, "frame", "column"); err != nil {
+		if err := checkMatrix(s.what, s.Array, "frame", "column"); err != nil {
 			errs = append(errs, err)
 		} else if err := s.checkWidth(); err != nil {
 			errs = append(errs, err)
@@ -107,7 +104,7 @@ func (r Run) checkSignals() error {
 
 // checkWidth returns an error if a signal has a number of columns that is not allowed.
 func (s signal) checkWidth() error {
-	if slices.Contains(s.widths, s.Columns) {
+	if slices.Contains(s.widths, s.Shape[1]) {
 		return nil
 	}
 	want := fmt.Sprint(s.widths[0])
@@ -115,35 +112,28 @@ func (s signal) checkWidth() error {
 		want += fmt.Sprintf(" or %d", s.widths[1])
 	}
 	hint := ""
-	if slices.Contains(s.widths, s.Rows) {
+	if slices.Contains(s.widths, s.Shape[0]) {
 		hint = "; it looks transposed"
 	}
 	return fmt.Errorf("clean: %s have %d rows and %d columns: want %s columns, one row per frame%s",
-		s.called(s.what), s.Rows, s.Columns, want, hint)
+		called(s.what, s.Array), s.Shape[0], s.Shape[1], want, hint)
 }
 
 // checkFrames returns an error that lists the numbers of frames of all inputs, unless they agree.
 func (r Run) checkFrames() error {
-	said, frames, differ := "", r.Motion.Rows, false
-	if !r.Series.empty() {
-		frames = r.Series.Columns
-		said = fmt.Sprintf("%s %d", r.Series.called("series"), frames)
-	}
+	frames := r.Series.Shape[1]
+	said, differ := fmt.Sprintf("%s %d", called("series", r.Series), frames), false
 	for _, s := range r.signals() {
-		if s.empty() {
-			continue
+		if s.Shape != nil {
+			said += fmt.Sprintf(", %s %d", called(s.what, s.Array), s.Shape[0])
+			differ = differ || s.Shape[0] != frames
 		}
-		if said != "" {
-			said += ", "
-		}
-		said += fmt.Sprintf("%s %d", s.called(s.what), s.Rows)
-		differ = differ || s.Rows != frames
 	}
 	if !differ {
 		return nil
 	}
 	hint := ""
-	if r.Series.Rows == r.Motion.Rows {
+	if r.Series.Shape[0] == r.Motion.Shape[0] {
 		hint = "; the series looks transposed: want one row per parcel"
 	}
 	return fmt.Errorf("clean: the inputs have different numbers of frames: %s: give all frames "+

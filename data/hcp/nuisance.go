@@ -29,7 +29,7 @@ func (f NuisanceFiles) Read(run *Run) error {
 	}
 	for _, signal := range []struct {
 		path string // several signals may share a file
-		into *Matrix
+		into *array.Array
 	}{
 		{f.Motion, &run.Motion}, {f.WhiteMatter, &run.WhiteMatter}, {f.Ventricles, &run.Ventricles},
 	} {
@@ -37,7 +37,8 @@ func (f NuisanceFiles) Read(run *Run) error {
 		if err != nil {
 			return err
 		}
-		*signal.into = MatrixOf(signal.path, a.Array)
+		a.Name = signal.path
+		*signal.into = a.Array
 	}
 	return nil
 }
@@ -50,52 +51,40 @@ func checkShape(shape []int) error {
 	return nil
 }
 
-// MatrixOf returns a table of two axes as a Matrix.
-func MatrixOf(name string, a array.Array) Matrix {
-	return Matrix{Name: name, Rows: a.Shape[0], Columns: a.Shape[1], Data: a.Data}
-}
-
 // readAll reads the signals of a run from an HDF5 file. It takes the real part of components stored as
 // complex numbers.
 func (f NuisanceFiles) readAll(run *Run) error {
-	read := func(dataset string) (Matrix, error) {
-		name := f.All + ": " + f.Run + "/" + dataset
-		re, err := hdf5.ReadRealParts(f.All, f.Run+"/"+dataset)
-		if err != nil {
-			return Matrix{}, err
-		}
-		if err := checkShape(re.Shape); err != nil {
-			return Matrix{}, fmt.Errorf("%s: %w", name, err)
-		}
-		return MatrixOf(name, re), nil
-	}
-	var motion, derivative Matrix
-	for dataset, into := range map[string]*Matrix{
+	var motion, derivative array.Array
+	for dataset, into := range map[string]*array.Array{
 		"motionParams": &motion, "motionParams_deriv": &derivative, "aCompCor_WM": &run.WhiteMatter,
 		"aCompCor_ventricles": &run.Ventricles,
 		"aCompCor_WM_deriv":   &run.WhiteMatterDerivative, "aCompCor_ventricles_deriv": &run.VentriclesDerivative,
 	} {
-		m, err := read(dataset)
+		re, err := hdf5.ReadRealParts(f.All, f.Run+"/"+dataset)
 		if err != nil {
 			return err
 		}
-		*into = m
+		re.Name = f.All + ": " + f.Run + "/" + dataset
+		if err := checkShape(re.Shape); err != nil {
+			return fmt.Errorf("%s: %w", re.Name, err)
+		}
+		*into = re
 	}
-	if motion.Rows != derivative.Rows {
+	if motion.Shape[0] != derivative.Shape[0] {
 		return fmt.Errorf("%s: %s/motionParams has %d frames, motionParams_deriv %d", f.All,
-			f.Run, motion.Rows, derivative.Rows)
+			f.Run, motion.Shape[0], derivative.Shape[0])
 	}
-	run.Motion = Matrix{Name: motion.Name, Rows: motion.Rows, Columns: motion.Columns + derivative.Columns}
-	for i := range motion.Rows {
-		run.Motion.Data = append(append(run.Motion.Data, motion.Row(i)...), derivative.Row(i)...)
+	run.Motion = array.Array{Name: motion.Name, Shape: []int{motion.Shape[0], motion.Shape[1] + derivative.Shape[1]}}
+	for i := range motion.Shape[0] {
+		run.Motion.Data = append(append(run.Motion.Data, rowOf(motion, i)...), rowOf(derivative, i)...)
 	}
 	return nil
 }
 
 // WriteResiduals writes the residuals of a run, frames x parcels, as .npy, or as .csv with a header of
 // the parcels' names if there are any.
-func WriteResiduals(path string, r Matrix, names []string) error {
-	a := array.Array{Shape: []int{r.Rows, r.Columns}, Data: r.Data}.Transpose()
+func WriteResiduals(path string, r array.Array, names []string) error {
+	a := r.Transpose()
 	return atomicfile.Write(path, func(w io.Writer) error {
 		if strings.HasSuffix(path, ".npy") {
 			return npy.Write(w, a, npy.Float64)

@@ -156,7 +156,8 @@ func isHeader(rows [][]string, width int) bool {
 	return width == 2 && (rows[0][0] == "" || text.IsID(rows[0][0]))
 }
 
-// checkColumns refuses a file in which modules seem to come before the names of their tokens, or a name is given twice.
+// checkColumns refuses a file in which modules seem to come before the names of their tokens, or a name is
+// given twice.
 func checkColumns(file string, names, labels []string) {
 	repeated := func(all []string) bool {
 		return len(slices.Compact(slices.Sorted(slices.Values(all)))) < len(all)

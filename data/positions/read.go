@@ -13,7 +13,6 @@ package positions
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -151,29 +150,33 @@ func (f *File) row(i int) string {
 	return fmt.Sprintf("row %d", i+1)
 }
 
-// polar matches headings of coordinates that are no lengths along axes.
-var polar = regexp.MustCompile(`(?i)^(theta|phi|azimuth|elevation|radius|rho)\b`)
+// hasWord reports whether one of words is a word of a heading.
+func hasWord(heading string, words ...string) bool {
+	return slices.ContainsFunc(wordsOf(heading), func(w string) bool { return slices.Contains(words, w) })
+}
 
 // checkHeadings fails if a column of coordinates is headed as labels of modules are, as angles are, or by no axis
-// beside two that are.
+// beside x, y or z, or beside two others.
 func (f *File) checkHeadings() {
 	if f.Form != Coordinates {
 		return
 	}
-	axes, other := map[int]bool{}, ""
+	axes, named, other := map[int]bool{}, false, ""
 	for _, heading := range f.Axes {
+		named = named || hasWord(heading, "x", "y", "z")
 		switch of := axisOf(heading); {
 		case partition.IsHeading(heading):
 			f.fail("its column %q seems to hold labels, not coordinates: leave it out, or rename it", heading)
-		case polar.MatchString(heading):
+		case hasWord(heading, "theta", "phi", "azimuth", "rho"):
 			f.fail("its column %q seems to hold angles or radii: give x, y and z, or rename it", heading)
-		case of == noAxis:
-			other = heading
-		default:
+		case of != noAxis:
 			axes[of] = true
+		case !hasWord(heading, "alt", "altitude", "depth", "elev", "elevation", "height", "layer", "level", "plane",
+			"slice", "t", "w"):
+			other = heading
 		}
 	}
-	if len(axes) > 1 && other != "" {
+	if (named || len(axes) > 1) && other != "" {
 		f.fail("its column %q names no axis, but others do: leave it out, or rename it", other)
 	}
 }

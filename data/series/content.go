@@ -123,9 +123,10 @@ func (c *content) openText(o Options) {
 	m := matrix{shape: t.Shape, entry: arrayfile.Entry{Shape: t.Shape, Type: "text", Real: true}, namesFrom: c.file,
 		load: func() (array.Array, error) { return t.Array, nil }, index: indexColumns(t)}
 	switch {
-	case t.Columns == nil && t.Rows != nil && o.Header == text.Auto && isHeading(t.Rows[0]):
-		array.Failf("%s: its first line (%q, ...) may hold names or times of columns, or a row: give --header yes or "+
-			"--header no", c.file, t.Rows[0])
+	case t.Columns == nil && t.Rows != nil && o.Header == text.Auto && isHeading(t.Rows[0]) &&
+		slices.IsSorted(t.Data[:t.Shape[1]]): // as times are
+		array.Failf("%s: its first line (%q, ...) may hold names or times of columns, or a row: give "+
+			"--header yes or --header no", c.file, t.Rows[0])
 	case rowsAreTokens(t) && o.Axes == nil:
 		array.Failf("%s: its first column (%q, ...) may name tokens and its first line (%q, ...) frames, or "+
 			"the other way round: give --axes tokens,frames or --axes frames,tokens",
@@ -325,7 +326,7 @@ func (c *content) only() []matrix {
 	}
 	n := len(c.matrices)
 	for _, e := range c.others {
-		if e.Type == arrayfile.Sparse && n > 0 {
+		if e.IsUnread() && n > 0 {
 			n++
 		}
 	}

@@ -193,6 +193,8 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 			[]string{"2 matrices: choose one with --dataset; it holds /obsm/X_pca [7 2], /X [] sparse"}},
 		{[]string{"sparse.h5ad"}, Options{Axes: []Axis{FrameAxis, TokenAxis}, Datasets: []string{"X"}},
 			[]string{`"/X" is a sparse matrix of scipy or anndata: store all of its numbers (x.toarray())`}},
+		{[]string{"frame.h5"}, Options{Axes: []Axis{FrameAxis, TokenAxis}},
+			[]string{`it holds /df [] frame of pandas: "/df" is a frame of pandas`, "(df.to_csv)"}},
 		{[]string{"one.h5"}, Options{Tokens: []int{360, 718}},
 			[]string{"[6 7]: choose the axis of the tokens"}},
 		{[]string{"one.h5"}, Options{Tokens: []int{6, 7}}, []string{"both axes", "6 or 7"}},

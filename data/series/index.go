@@ -10,6 +10,7 @@ import (
 
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/text"
+	"torchpe/data/partition"
 )
 
 // indexNames matches names of columns that count rows or give their time or subject, optionally
@@ -24,7 +25,7 @@ var groupNames = regexp.MustCompile(`^(` + groups + `)` + ofIndex)
 
 const (
 	groups = `subjects?|sub|participants?|patients?|sessions?|ses|runs?|trials?|blocks?|conditions?|class|classes|` +
-		`diagnos[ie]s|sites?|scanners?|sex|gender|ages?|folds?|labels?|groups?|networks?|modules?|clusters?`
+		`diagnos[ie]s|sites?|scanners?|sex|gender|ages?|folds?`
 	ofIndex = `( ?[\[(/#].*| (in )?(id|s|sec|secs|seconds|ms|min|h|hours|days|years|tr|trs|utc|gmt|index|` +
 		`points?|no|number)\.?)?$`
 )
@@ -45,7 +46,7 @@ const (
 
 // indexColumns returns, in quotes, the names of the columns of a table that seem to count frames or
 // give their time or subject, and the numbers of those without names. Such a column has the name of
-// an index and rises, or falls, in nearly all steps; or its name is one of groups and it has integers; or its
+// an index and rises, or falls, in nearly all steps; or its name is one of groups or heads modules and it has integers; or its
 // name is one of identifiers and it has distinct integers; or it is the first or the last of nameless columns and
 // rises in equal steps. It may be a token nevertheless.
 func indexColumns(t text.Table) (found []string) {
@@ -59,11 +60,11 @@ func indexColumns(t text.Table) (found []string) {
 			name = t.Columns[j]
 			spaced := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", " ")
 			named, identifies = indexNames.MatchString(spaced), text.IsID(name)
-			groups = groupNames.MatchString(spaced)
+			groups = groupNames.MatchString(spaced) || partition.IsHeading(name)
 		}
 		at := func(i int) float64 { return t.Data[i*columns+j] }
 		counts := t.Rows == nil && (j == 0 || j == columns-1) && equalSteps(rows, 1e-6, at)
-		if !named && !identifies && !counts {
+		if !named && !groups && !identifies && !counts {
 			continue
 		}
 		up, down, seen := 0, 0, map[float64]bool{at(0): true}

@@ -331,8 +331,12 @@ func notesOnStems(files []string, all map[string]found) []string {
 	first := map[string]string{}
 	pair := ""
 	for _, file := range files {
-		begin, end, cut := strings.Cut(all[file].subject, "_")
-		if all[file].by != byStem || !cut || !anyDigits.MatchString(begin) && anyDigits.MatchString(end) {
+		at := strings.IndexAny(all[file].subject, "-_.")
+		if all[file].by != byStem || at < 0 {
+			continue
+		}
+		begin, end := all[file].subject[:at], all[file].subject[at:]
+		if !anyDigits.MatchString(begin) && anyDigits.MatchString(end) {
 			continue
 		}
 		if before, seen := first[begin]; seen && pair == "" {
@@ -344,7 +348,7 @@ func notesOnStems(files []string, all map[string]found) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("Files count as subjects by their whole names: %s are two. If they are of one, give "+
-		"--subject-pattern '/([^/_]+)_'.", pair)}
+		"--subject-pattern '/([^-_./]+)[^/]*$'.", pair)}
 }
 
 // checkRuns returns an error if names of files that count as whole subjects differ in the number or

@@ -135,6 +135,7 @@ func TestNoteOnStems(t *testing.T) {
 		"/sub01_rest.csv /sub01_task.csv /sub02_rest.csv": "sub01_rest and sub01_task are two",
 		"/anna_pre.csv /anna_post.csv /ben_pre.csv":       "anna_pre and anna_post are two",
 		"/ctrl_01.csv /ctrl_02.csv /pat_01.csv":           "",
+		"/s1-rest.csv /s1-task.csv /s2.csv /s3.a.csv":     "s1-rest and s1-task are two",
 		"/anna.csv /ben.csv":                              "",
 		"/day_one.csv /day_two.csv":                       "",
 	} {

@@ -3,16 +3,9 @@
 package pe
 
 import (
-	"slices"
-
 	"torchpe/internal/layers"
 	"torchpe/torchpe"
 )
-
-// Unregister takes a scheme of a test out of the registry.
-func Unregister(name string) {
-	registry = slices.DeleteFunc(registry, func(s Scheme) bool { return s.Name == name })
-}
 
 // CAPETable returns what cape adds at p for given draws: shifts of a sample [E,B,1,A] and of tokens
 // [E,B,N,A], and logarithms of its factor [E,B,1,1].

@@ -15,8 +15,7 @@ import (
 )
 
 // The conformance suite of positional encodings: what every scheme promises, checked on the scheme
-// alone and inside a small model. A check returns an error instead of failing a test, so that broken
-// schemes can be held against it (broken_test.go). Inputs are drawn for each member from its seed
+// alone and inside a small model. Inputs are drawn for each member from its seed
 // alone, so that a member can be compared with the same model alone.
 
 // Case describes a scheme to the suite, beside its entry in the registry.

@@ -148,13 +148,13 @@ func choose(file, name string, entries []Entry, fits func([]int) error) Entry {
 	}
 	var possible []Entry
 	for _, e := range entries {
-		if e.Real && fits(e.Shape) == nil || e.Type == Sparse {
+		if e.Real && fits(e.Shape) == nil || e.IsUnread() {
 			possible = append(possible, e)
 		}
 	}
 	switch {
 	case len(possible) == 1:
-		return possible[0] // reading a sparse one returns an error with advice
+		return possible[0] // reading an unread one returns an error with advice
 	case len(possible) > 1:
 		array.Failf("%s holds several tensors: choose one with %s:%s; there are %s",
 			file, file, array.Printable(possible[0].Name), listed(possible))

@@ -227,8 +227,23 @@ func listHDF5(file string, matlab bool) []Entry {
 	return joinSparse(out)
 }
 
-// Sparse is the type of a matrix that scipy or anndata stored as the vectors data, indices and indptr.
-const Sparse = "sparse"
+// The types of matrices that are not read: one that scipy or anndata stored as the vectors data, indices
+// and indptr, and one that pandas stored as an array for each type of its columns, or as a table.
+const (
+	sparse = "sparse"
+	frame  = "frame of pandas"
+)
+
+// IsUnread reports whether an array is a matrix of numbers that is not read; [Entry.Load] says why.
+func (e Entry) IsUnread() bool { return e.Type == sparse || e.Type == frame }
+
+// unread is Entry.load for such a matrix.
+func unread(what string) func(Entry) Array {
+	return func(e Entry) Array {
+		array.Failf("%s is a %s", array.Quote(e.Name), what)
+		return Array{}
+	}
+}
 
 // joinSparse replaces a group with these vectors by the matrix that they form, which is not read.
 func joinSparse(entries []Entry) (out []Entry) {
@@ -243,11 +258,8 @@ func joinSparse(entries []Entry) (out []Entry) {
 			case "indices", "indptr":
 				continue
 			case "data":
-				e = Entry{Name: path.Clean(group), Type: Sparse, load: func(e Entry) Array {
-					array.Failf("%s is a sparse matrix of scipy or anndata: store all of its numbers "+
-						"(x.toarray())", array.Quote(e.Name))
-					return Array{}
-				}}
+				e = Entry{Name: path.Clean(group), Type: sparse,
+					load: unread("sparse matrix of scipy or anndata: store all of its numbers (x.toarray())")}
 			}
 		}
 		out = append(out, e)
@@ -281,6 +293,9 @@ func inHDF5(file string, e hdf5.Entry, matlab bool, byPath map[string]hdf5.Entry
 		one.Type, one.load = class, refused(one.Name, class)
 	case isSparse:
 		return sparse73(file, e, one, byPath)
+	case strings.HasPrefix(e.Attributes["pandas_type"], "frame") && e.Attributes["nblocks"] != "1":
+		one.Type, one.load = frame, unread("frame of pandas with columns of several types, or a table: store "+
+			"it as CSV (df.to_csv) or as one array (df.to_numpy())")
 	case e.DType == hdf5.Group:
 	case e.Attributes[matlabEmpty] == "1":
 		return empty73(file, e, one)

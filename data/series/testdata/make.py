@@ -140,3 +140,6 @@ with h5py.File("sparse.h5ad", "w") as h:  # as anndata writes it
     for name in ["data", "indices", "indptr"]:
         h[f"X/{name}"] = getattr(sparse, name)
     h["obsm/X_pca"] = X[:, :2]
+with h5py.File("frame.h5", "w") as h:  # as pandas writes a frame with a column of whole numbers
+    h["df/block0_values"], h["df/block1_values"] = X[:, :5], X[:, 5:].astype(int)
+    h["df"].attrs["pandas_type"], h["df"].attrs["nblocks"] = np.bytes_("frame"), 2
