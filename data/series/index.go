@@ -13,7 +13,7 @@ import (
 	"torchpe/data/partition"
 )
 
-// indexNames matches names of columns that count rows or give their time or subject, optionally
+// indexNames matches names of columns that count rows or give their time, subject or label, optionally
 // with a unit; pandas writes the first.
 var indexNames = regexp.MustCompile(`^(unnamed: \d+|index|idx|row|time|times|timestamps?|ts|time ?stamps?|` +
 	`date|dates|datetime|date ?time|day|days|hours?|minutes?|seconds?|secs?|millis(econds)?|msec|ms|years?|` +
@@ -45,10 +45,10 @@ const (
 )
 
 // indexColumns returns, in quotes, the names of the columns of a table that seem to count frames or
-// give their time or subject, and the numbers of those without names. Such a column has the name of
-// an index and rises, or falls, in nearly all steps; or its name is one of groups or heads modules and it has integers; or its
-// name is one of identifiers and it has distinct integers; or it is the first or the last of nameless columns and
-// rises in equal steps. It may be a token nevertheless.
+// give their time, subject or label, and the numbers of those without names. Such a column has the name of
+// an index and rises, or falls, in nearly all steps; or its name is one of groups, or heads modules, and it
+// has integers; or its name is one of identifiers and it has distinct integers; or it is the first or the
+// last of nameless columns and rises in equal steps. It may be a token nevertheless.
 func indexColumns(t text.Table) (found []string) {
 	rows, columns := t.Shape[0], t.Shape[1]
 	if rows < 3 || columns < 2 {

@@ -36,7 +36,7 @@ func TestIndexColumn(t *testing.T) {
 		{"id", func(row int) any { return []int{5, 9, 2, 7, 5}[row] }, false},
 		{"subject_id", func(row int) any { return []int{3, 1, 2, 3, 1}[row] }, true},
 		{"diagnosis", func(row int) any { return row % 2 }, true},
-		{"network_id", func(row int) any { return row % 2 }, true},
+		{"Network", func(row int) any { return row % 2 }, true},
 		{"cluster", func(row int) any { return float64(row) + .5*float64(row%2) }, false},
 		{"condition", func(row int) any { return float64(row%2) + .5 }, false},
 		{"run", func(row int) any { return []float64{3, 1.5, 2, 3, 1}[row] }, false},

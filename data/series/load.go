@@ -165,8 +165,8 @@ func (l *loader) plan(file string) (plans []plan) {
 		}
 		for _, column := range m.index {
 			if axes[0] == FrameAxis {
-				l.note("The column %s of %s seems to count frames, or to give their time or subject: it was "+
-					"read as a token; leave it out if it is not one.", column, p)
+				l.note("The column %s of %s seems to count frames, or to give their time, subject or label: it "+
+					"was read as a token; leave it out if it is not one.", column, p)
 			}
 		}
 		if p.layout.tokens < 2 || p.layout.frames < 1 {

@@ -96,8 +96,8 @@ func (m matrix) checkTokens(axes []Axis, known []int, from string) error {
 	if slices.Contains(known, n-1) || isIndex && slices.Contains(known, n-len(m.index)) {
 		hint = ": is one an index or the time? If so, leave it out"
 		if isIndex {
-			hint = fmt.Sprintf(": its column %s counts frames or gives their time or subject, and is not a token: "+
-				"leave it out", strings.Join(m.index, ", "))
+			hint = fmt.Sprintf(": its column %s counts frames or gives their time, subject or label, and is not a "+
+				"token: leave it out", strings.Join(m.index, ", "))
 		}
 	}
 	how := "by --axes " + join(axes)

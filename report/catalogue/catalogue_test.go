@@ -197,7 +197,8 @@ func TestRotatedQueries(t *testing.T) {
 	const h, n, dh = 2, 6, 4
 	i := instance(t, "rope", Setting{Size: pe.Size{Tokens: n, DModel: h * dh, Heads: h, Layers: 1}})
 	q, k := random("q", 1, h, n, dh), random("k", 2, h, n, dh)
-	turnedQ, turnedK := rotated{}.of("", q), rotated{}.of("", k)
+	turn := neighbours(lineAngles(powers(10000, 2, 4), from(0)))
+	turnedQ, turnedK := turn.of("", q), turn.of("", k)
 	logits := products(turnedQ, turnedK, 0.5, func(_, _, _ int) float64 { return 0 })
 	sideBySide := func(a array.Array) array.Array {
 		return made("", []int{n, h * dh}, func(at []int) float64 {

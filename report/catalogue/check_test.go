@@ -38,49 +38,11 @@ func random(name string, seed uint64, shape ...int) array.Array {
 	return made(name, shape, func([]int) float64 { return rng.NormFloat64() })
 }
 
-// rotated is an implementation of rotations, with the errors that implementations have: pair (a, b) of
-// x [H,N,Dh] becomes (a cos - b sin, a sin + b cos).
-type rotated struct {
-	half, swapped bool
-	from          float64
-	dims          int // of the 16; 0 for all
-	base          float64
-	angle         func(token, pair int) float64 // instead of from and base
-}
+// rope16 is the rotation of the paper's formula, for heads of 16 dimensions.
+var rope16 = neighbours(lineAngles(powers(10000, 8, 16), from(0)))
 
-func (r rotated) of(name string, x array.Array) array.Array {
-	d := x.Shape[2]
-	if r.dims > 0 {
-		d = r.dims
-	}
-	if r.base == 0 {
-		r.base = 10000
-	}
-	if r.angle == nil {
-		r.angle = func(token, pair int) float64 {
-			return (float64(token) + r.from) * math.Pow(r.base, -2*float64(pair)/float64(d))
-		}
-	}
-	at := func(i []int, c int) float64 { return x.Data[(i[0]*x.Shape[1]+i[1])*x.Shape[2]+c] }
-	return made(name, x.Shape, func(i []int) float64 {
-		c := i[2]
-		if c >= d {
-			return at(i, c)
-		}
-		pair, second, a, b := c/2, c%2 == 1, c-c%2, c-c%2+1
-		if r.half {
-			pair, second, a, b = c%(d/2), c >= d/2, c%(d/2), c%(d/2)+d/2
-		}
-		sin, cos := math.Sincos(r.angle(i[1], pair))
-		if r.swapped {
-			sin, cos = cos, sin
-		}
-		if second {
-			return at(i, a)*sin + at(i, b)*cos
-		}
-		return at(i, a)*cos - at(i, b)*sin
-	})
-}
+// neighbours turns pairs of dimensions that lie side by side.
+func neighbours(angles func(token int) []float64) port { return port{repeated: true, angles: angles} }
 
 // products returns scale (q k + the rest).
 func products(q, k array.Array, scale float64, rest func(h, i, j int) float64) array.Array {
@@ -131,9 +93,13 @@ func beside(a, b array.Array) array.Array {
 // the papers' formulas.
 func TestCheckConventions(t *testing.T) {
 	q, k := random("q", 1, 2, 9, 16), random("k", 2, 2, 9, 16)
-	turned := func(r rotated) []array.Array { return []array.Array{q, k, r.of("q_out", q), r.of("k_out", k)} }
+	turned := func(r port) []array.Array { return []array.Array{q, k, r.of("q_out", q), r.of("k_out", k)} }
+	plain := powers(10000, 8, 16)
+	swapped := func(token int) []float64 { // the cosine of pi/2 - x is the sine of x
+		return each(rope16.angles(token), func(x float64) float64 { return math.Pi/2 - x })
+	}
 	zero := func(_, _, _ int) float64 { return 0 }
-	logits := func(r rotated, scale float64) []array.Array {
+	logits := func(r port, scale float64) []array.Array {
 		return []array.Array{q, k, products(r.of("", q), r.of("", k), scale, zero)}
 	}
 	line := func(from float64) func(int) float64 { return func(i int) float64 { return from + float64(i) } }
@@ -143,14 +109,12 @@ func TestCheckConventions(t *testing.T) {
 		return []array.Array{beside(sinusoids(12, 8, x, ""), sinusoids(12, 8, y, ""))}
 	}
 	q12 := random("q", 3, 2, 12, 16)
-	axial := func(x, y func(int) float64, from float64) []array.Array {
-		return []array.Array{q12, rotated{angle: func(token, pair int) float64 {
-			at := x(token)
-			if pair >= 4 {
-				at = y(token)
-			}
-			return (at + from) * math.Pow(100, -float64(pair%4)/4)
-		}}.of("q_out", q12)}
+	axial := func(x, y func(int) float64, first float64) []array.Array {
+		axis := func(at func(int) float64) func(int) []float64 {
+			return lineAngles(powers(100, 4, 8), func(token int) float64 { return at(token) + first })
+		}
+		both := func(token int) []float64 { return append(axis(x)(token), axis(y)(token)...) }
+		return []array.Array{q12, neighbours(both).of("q_out", q12)}
 	}
 	slope := func(by func(i, j int) float64) []array.Array {
 		return []array.Array{made("bias", []int{4, 6, 6}, func(at []int) float64 {
@@ -192,19 +156,21 @@ func TestCheckConventions(t *testing.T) {
 		positions     string
 		want          []string // deviations; nil where it follows
 	}{
-		{"", "rope", turned(rotated{}), nil, "line", nil},
-		{"pairs", "rope", turned(rotated{half: true}), nil, "line", []string{"half-split pairs"}},
-		{"the other pairs", "rope", turned(rotated{}), pe.Options{"rope-layout": "half"}, "line", []string{
+		{"", "rope", turned(rope16), nil, "line", nil},
+		{"pairs", "rope", turned(port{halves: true, angles: rope16.angles}), nil, "line", []string{"half-split pairs"}},
+		{"the other pairs", "rope", turned(rope16), pe.Options{"rope-layout": "half"}, "line", []string{
 			"interleaved pairs"}},
-		{"part", "rope", turned(rotated{dims: 8}), nil, "line", []string{"8 dimensions of a head rotated"}},
-		{"whole", "rope", turned(rotated{}), pe.Options{"rope-dims": "8"}, "line", []string{"whole head rotated"}},
-		{"from 1", "rope", turned(rotated{from: 1}), nil, "line", []string{"positions from 1"}},
-		{"base", "rope", turned(rotated{base: 500000}), nil, "line", []string{"base 500000"}},
-		{"sines", "rope", turned(rotated{swapped: true}), nil, "line", []string{"sine and cosine swapped"}},
-		{"three", "rope", turned(rotated{half: true, from: 1, dims: 8}), nil, "line", []string{
-			"positions from 1", "half-split pairs", "8 dimensions of a head rotated"}},
-		{"", "rope", logits(rotated{}, 0.25), nil, "line", nil},
-		{"scale", "rope", logits(rotated{}, 1), nil, "line", []string{"scale missing (q k without 1/sqrt(Dh))"}},
+		{"part", "rope", turned(neighbours(lineAngles(powers(10000, 4, 8), from(0)))), nil, "line", []string{
+			"8 dimensions of a head rotated"}},
+		{"whole", "rope", turned(rope16), pe.Options{"rope-dims": "8"}, "line", []string{"whole head rotated"}},
+		{"from 1", "rope", turned(neighbours(lineAngles(plain, from(1)))), nil, "line", []string{"positions from 1"}},
+		{"base", "rope", turned(neighbours(lineAngles(powers(500000, 8, 16), from(0)))), nil, "line", []string{
+			"base 500000"}},
+		{"sines", "rope", turned(neighbours(swapped)), nil, "line", []string{"sine and cosine swapped"}},
+		{"three", "rope", turned(port{halves: true, angles: lineAngles(powers(10000, 4, 8), from(1))}), nil, "line",
+			[]string{"positions from 1", "half-split pairs", "8 dimensions of a head rotated"}},
+		{"", "rope", logits(rope16, 0.25), nil, "line", nil},
+		{"scale", "rope", logits(rope16, 1), nil, "line", []string{"scale missing (q k without 1/sqrt(Dh))"}},
 		{"", "1d-fixed", []array.Array{sinusoids(9, 12, line(0), "")}, nil, "line", nil},
 		{"from 1", "1d-fixed", []array.Array{sinusoids(9, 12, line(1), "")}, nil, "line", []string{"positions from 1"}},
 		{"sines", "1d-fixed", []array.Array{sinusoids(9, 12, line(0), "cosine")}, nil, "line", []string{
@@ -217,7 +183,7 @@ func TestCheckConventions(t *testing.T) {
 			"line", []string{"tokens in the opposite order"}},
 		{"factor", "1d-fixed", []array.Array{timesOf(sinusoids(9, 12, line(1), ""), 3.5)}, nil, "line", []string{
 			"positions from 1", "table times 3.5"}},
-		{"scale of the whole width", "rope", logits(rotated{}, math.Sqrt(1./32)), nil, "line", []string{
+		{"scale of the whole width", "rope", logits(rope16, math.Sqrt(1./32)), nil, "line", []string{
 			"logits times 0.7071"}},
 		{"", "2d-fixed", plane(column, row), nil, on3x4, nil},
 		{"axes", "2d-fixed", plane(row, column), nil, on3x4, []string{"rows before columns"}},
@@ -338,7 +304,7 @@ func TestCheckSmall(t *testing.T) {
 	for i := range q.Data {
 		q.Data[i] *= 2e-5
 	}
-	same, turned := q, rotated{}.of("q_out", q)
+	same, turned := q, rope16.of("q_out", q)
 	same.Name, turned.Name = "q_out", "q_out"
 	f, err := checked(t, "rope", []array.Array{q, turned}, nil, "line")
 	if err != nil || !f.Follows || slices.Contains(f.Untold, "q not rotated") {
@@ -353,7 +319,7 @@ func TestCheckSmall(t *testing.T) {
 // TestCheckUntold: logits turned the other way are those of swapped sines, too.
 func TestCheckUntold(t *testing.T) {
 	q, k := random("q", 1, 2, 9, 16), random("k", 2, 2, 9, 16)
-	back := rotated{angle: func(i, pair int) float64 { return -float64(i) * math.Pow(10000, -float64(pair)/8) }}
+	back := neighbours(lineAngles(powers(10000, 8, 16), func(token int) float64 { return -float64(token) }))
 	logits := products(back.of("", q), back.of("", k), 0.25, func(_, _, _ int) float64 { return 0 })
 	f, err := checked(t, "rope", []array.Array{q, k, logits}, nil, "line")
 	want := "positions from 0 or positions from 1; sine and cosine swapped or rotated in the other direction or " +

@@ -26,7 +26,8 @@ func startTable(puzzles map[string]entry, network, fmri board, longer spoken) st
 		fmt.Sprintf("| only which is which, as of brain regions | `learn`, starting at σ = 0.2, added once | "+
 			"simulated network, 4,000 steps: %s; fMRI, 12,000 steps, half of the regions masked: %s | whether training "+
 			"the table helps: `random` predicts as well |", share(network), share(fmri)),
-		fmt.Sprintf("| an order, and inputs are longer than in training | %s | score on longer inputs of %d formal "+
+		fmt.Sprintf("| an order, and inputs are longer than in training | %s; to others, add a causal "+
+			"mask | score on longer inputs of %d formal "+
 			"languages, one to three seeds (in brackets); 0 is guessing | larger models, other languages |",
 			marked(byScore(score)[:3], score), len(longer.tried())),
 		"| an order, and all inputs are equally long | – | no task here is of this kind | compare encodings on your " +
