@@ -222,7 +222,7 @@ var refusals = []struct {
 	{"sweep figg2", 2, `"fig2"`},
 	{"sweep bad.yaml", 2, `line 3, column 3: grid: "sigmaa" is unknown; did you mean "sigma"?`},
 	{"sweep sigma.yaml", 2, `sigma.yaml: line 3, column 16: sigma: "abc" is not a number`},
-	{"sweep pairs.yaml", 2, `pairs.yaml: line 1, column 26: lr: "1e-3,1e-4" is more than one number: write a list`},
+	{"sweep pairs.yaml", 2, `pairs.yaml: line 1, column 30: lr: "1e-3,1e-4" is more than one number: write a list`},
 	{"sweep count.yaml", 2, "count.yaml: line 1, column 8: seeds: 3 alone was a count: write members: 3"},
 	{"sweep absent.yaml", 2, "absent.yaml"},
 	{"sweep quick fig2", 2, "want PRESET|FILE, not 2 arguments"},

@@ -35,36 +35,39 @@ func load(t *testing.T) fixture {
 	return f
 }
 
+func matrix(name string, rows, columns int, data []float64) array.Array {
+	return array.Array{Name: name, Shape: []int{rows, columns}, Data: data}
+}
+
 // run returns the fixture's run without the derivatives of components.
 func (f fixture) run() Run {
 	return Run{
-		Series:      array.Array{Name: "run1.csv", Shape: []int{f.Parcels, f.Frames}, Data: slices.Clone(f.Series)},
-		Motion:      array.Array{Name: "Movement_Regressors.txt", Shape: []int{f.Frames, 12}, Data: slices.Clone(f.Motion)},
-		WhiteMatter: array.Array{Name: "wm.txt", Shape: []int{f.Frames, 5}, Data: slices.Clone(f.WM)},
-		Ventricles:  array.Array{Name: "ventricles.txt", Shape: []int{f.Frames, 5}, Data: slices.Clone(f.Ventricles)},
+		Series:      matrix("run1.csv", f.Parcels, f.Frames, slices.Clone(f.Series)),
+		Motion:      matrix("Movement_Regressors.txt", f.Frames, 12, slices.Clone(f.Motion)),
+		WhiteMatter: matrix("wm.txt", f.Frames, 5, slices.Clone(f.WM)),
+		Ventricles:  matrix("ventricles.txt", f.Frames, 5, slices.Clone(f.Ventricles)),
 	}
 }
 
 // scaleColumn multiplies a column by a factor.
 func scaleColumn(m array.Array, column int, by float64) {
-	for i := range m.Rows {
-		m.Data[i*m.Columns+column] *= by
+	for i := range m.Shape[0] {
+		rowOf(m, i)[column] *= by
 	}
 }
 
 // setColumn copies a column of from into one of m.
 func setColumn(m array.Array, column int, from func(row int) float64) {
-	for i := range m.Rows {
-		m.Data[i*m.Columns+column] = from(i)
+	for i := range m.Shape[0] {
+		rowOf(m, i)[column] = from(i)
 	}
 }
 
 // checkEqual compares residuals, with a tolerance as a part of the largest wanted value.
 func checkEqual(t *testing.T, what string, got array.Array, want []float64, tolerance float64) {
 	t.Helper()
-	if len(got.Data) != len(want) || got.Rows*got.Columns != len(want) {
-		t.Fatalf("%s: %d rows of %d columns with %d values, want %d values", what, got.Rows,
-			got.Columns, len(got.Data), len(want))
+	if err := got.Check(); err != nil || len(got.Data) != len(want) {
+		t.Fatalf("%s: %d values, want %d; %v", what, len(got.Data), len(want), err)
 	}
 	largest, worst := 0.0, 0.0
 	for i, v := range want {
@@ -98,8 +101,8 @@ func TestResidualsEqualNumpy(t *testing.T) {
 			func(r *Run) { r.Motion = columns(r.Motion, 0, 6) }, 65,
 			[]string{"Movement_Regressors.txt", "white", "ventricle"}},
 		{"derivatives given", DefaultCleanOptions(), func(r *Run) {
-			r.WhiteMatterDerivative = array.Array{Shape: []int{f.Frames, 5}, Data: f.WMDeriv}
-			r.VentriclesDerivative = array.Array{Shape: []int{f.Frames, 5}, Data: f.VentriclesDeriv}
+			r.WhiteMatterDerivative = matrix("", f.Frames, 5, f.WMDeriv)
+			r.VentriclesDerivative = matrix("", f.Frames, 5, f.VentriclesDeriv)
 		}, 65, nil},
 		{"component twice", DefaultCleanOptions(), func(r *Run) {
 			setColumn(r.Ventricles, 4, func(i int) float64 { return rowOf(r.WhiteMatter, i)[0] })
@@ -113,10 +116,7 @@ func TestResidualsEqualNumpy(t *testing.T) {
 		before := fmt.Sprint(r)
 		got := expect.Must(Clean(r, test.o))
 		checkEqual(t, test.name, got.Residuals, f.Residuals[test.name], 1e-9)
-		if got.Residuals.Rows != f.Parcels || got.Residuals.Columns != f.Frames-test.o.Drop {
-			t.Errorf("%s: residuals of %d rows and %d columns", test.name, got.Residuals.Rows,
-				got.Residuals.Columns)
-		}
+		expect.Equal(t, test.name+": shape", got.Residuals.Shape, []int{f.Parcels, f.Frames - test.o.Drop})
 		if got.Rank != test.rank || len(got.Columns)+len(got.Constant) != 64 {
 			t.Errorf("%s: rank %d of %d columns, %d constant", test.name, got.Rank, len(got.Columns),
 				len(got.Constant))
@@ -139,9 +139,8 @@ func TestDesignEqualsNumpy(t *testing.T) {
 	r := f.run()
 	r.Series = array.Array{}
 	design := expect.Must(designOf(r))
-	if design.X.Rows != f.Frames || design.X.Columns != 64 || len(design.Names) != 64 {
-		t.Fatalf("%d rows, %d columns, %d names", design.X.Rows, design.X.Columns,
-			len(design.Names))
+	if !slices.Equal(design.X.Shape, []int{f.Frames, 64}) || len(design.Names) != 64 {
+		t.Fatalf("shape %v, %d names", design.X.Shape, len(design.Names))
 	}
 	for k, frame := range f.DesignFrames {
 		for j, got := range rowOf(design.X, frame) {
@@ -172,7 +171,7 @@ func TestResidualsAreOrthogonal(t *testing.T) {
 			for i, v := range residual {
 				x := 1.0
 				if j >= 0 {
-					x = rowOf(design.X, 5 + i)[j]
+					x = rowOf(design.X, 5+i)[j]
 				}
 				dot += v * x
 				norm += x * x
@@ -239,7 +238,7 @@ func TestDroppedFramesDoNotMatter(t *testing.T) {
 			rowOf(r.Series, p)[i] = 1e6
 		}
 	}
-	for i := range 4 * r.WhiteMatter.Columns {
+	for i := range 4 * components {
 		r.WhiteMatter.Data[i] = 99
 	}
 	checkEqual(t, "other first frames", expect.Must(Clean(r, DefaultCleanOptions())).Residuals,
@@ -293,20 +292,20 @@ func TestNoiseLosesItsDegrees(t *testing.T) {
 // noise returns a run of white noise.
 func noise(frames, parcels int) Run {
 	rng := rand.New(rand.NewPCG(2, 3))
-	matrix := func(rows, columns int) array.Array {
-		m := array.Array{Shape: []int{rows, columns}, Data: make([]float64, rows*columns)}
+	drawn := func(rows, columns int) array.Array {
+		m := matrix("", rows, columns, make([]float64, rows*columns))
 		for i := range m.Data {
 			m.Data[i] = rng.NormFloat64()
 		}
 		return m
 	}
-	return Run{Series: matrix(parcels, frames), Motion: matrix(frames, 12),
-		WhiteMatter: matrix(frames, 5), Ventricles: matrix(frames, 5)}
+	return Run{Series: drawn(parcels, frames), Motion: drawn(frames, 12),
+		WhiteMatter: drawn(frames, 5), Ventricles: drawn(frames, 5)}
 }
 
 func TestCleanRefuses(t *testing.T) {
 	f := load(t)
-	cut := func(m *array.Array, rows int) { m.Rows, m.Data = rows, m.Data[:rows*m.Columns] }
+	cut := func(m *array.Array, rows int) { m.Shape[0], m.Data = rows, m.Data[:rows*m.Shape[1]] }
 	for _, test := range []struct {
 		name   string
 		change func(*Run, *CleanOptions)
@@ -319,15 +318,11 @@ func TestCleanRefuses(t *testing.T) {
 			[]string{"series (run1.csv) 110", "motion (Movement_Regressors.txt) 105",
 				"white-matter components (wm.txt) 110"}},
 		{"derivative frames", func(r *Run, o *CleanOptions) {
-			r.WhiteMatterDerivative = array.Array{Name: "d.txt", Shape: []int{105, 5}, Data: f.WMDeriv[:525]}
+			r.WhiteMatterDerivative = matrix("d.txt", 105, 5, f.WMDeriv[:525])
 		}, []string{"white-matter derivatives (d.txt) 105"}},
-		{"series transposed", func(r *Run, o *CleanOptions) {
-			r.Series.Rows, r.Series.Columns = r.Series.Columns, r.Series.Rows
-		},
+		{"series transposed", func(r *Run, o *CleanOptions) { slices.Reverse(r.Series.Shape) },
 			[]string{"series (run1.csv) 3", "transposed"}},
-		{"signal transposed", func(r *Run, o *CleanOptions) {
-			r.WhiteMatter.Rows, r.WhiteMatter.Columns = 5, f.Frames
-		},
+		{"signal transposed", func(r *Run, o *CleanOptions) { slices.Reverse(r.WhiteMatter.Shape) },
 			[]string{"wm.txt", "5 rows and 110 columns", "want 5 columns", "transposed"}},
 		{"motion columns", func(r *Run, o *CleanOptions) { r.Motion = columns(r.Motion, 0, 7) },
 			[]string{"7 columns", "6 or 12"}},
@@ -336,7 +331,7 @@ func TestCleanRefuses(t *testing.T) {
 			r.Ventricles = columns(r.Ventricles, 0, 4)
 		}, []string{"Movement_Regressors.txt", "ventricles.txt", "4 columns"}},
 		{"values missing", func(r *Run, o *CleanOptions) { r.Ventricles.Data = r.Ventricles.Data[:547] },
-			[]string{"ventricles.txt", "547 values"}},
+			[]string{"ventricles.txt", "547 values in a matrix of shape [110 5]"}},
 		{"rows missing", func(r *Run, o *CleanOptions) { r.Ventricles.Data = r.Ventricles.Data[:545] },
 			[]string{"ventricles.txt", "545 values"}},
 		{"NaN in series", func(r *Run, o *CleanOptions) { rowOf(r.Series, 1)[30] = math.NaN() },
@@ -345,7 +340,7 @@ func TestCleanRefuses(t *testing.T) {
 			[]string{"Movement_Regressors.txt", "+Inf", "frame 9, column 11"}},
 		{"NaN in series and a transposed signal", func(r *Run, o *CleanOptions) {
 			rowOf(r.Series, 1)[30] = math.NaN()
-			r.WhiteMatter.Rows, r.WhiteMatter.Columns = 5, f.Frames
+			slices.Reverse(r.WhiteMatter.Shape)
 		}, []string{"parcel 1, frame 30", "wm.txt"}},
 		{"overflow of a square", func(r *Run, o *CleanOptions) { rowOf(r.Motion, 9)[3] = 1e200 },
 			[]string{"motion4_squared", "frame 9"}},

@@ -16,9 +16,8 @@
 //     the result.
 //
 // There is no censoring, no band-pass filter and no regression on the global signal. The pipeline computes
-// pinv(X'X)X'Y. Clean uses a QR decomposition of the centred and scaled columns, which gives the same
-// residuals with smaller rounding errors, and a singular value decomposition where columns are
-// linearly dependent.
+// pinv(X'X)X'Y. Clean uses a singular value decomposition of the centred and scaled columns, which gives the
+// same residuals with smaller rounding errors.
 //
 // Invariants: the same options and seed give the same surrogate on every machine of one word size.
 // Inputs are not changed. Residuals do not depend on the units or signs of the signals. Incomplete
@@ -61,7 +60,7 @@ func DefaultOptions() Options {
 		Subject: 0.15, Memory: 0.9}
 }
 
-// Validate returns an error for the first option out of range.
+// Validate returns an error unless Subjects and Frames are in range.
 func (o Options) Validate() error {
 	switch {
 	case o.Subjects < 2 || o.Subjects > 100_000:
@@ -70,14 +69,6 @@ func (o Options) Validate() error {
 	case o.Frames < 2 || o.Frames > 1_000_000:
 		return fmt.Errorf("surrogate: %d frames per subject; want 2 to 1000000",
 			o.Frames)
-	case !(o.Network >= 0 && o.Global >= 0 && o.Local >= 0 && o.Network+o.Global+o.Local < 1):
-		return fmt.Errorf("surrogate: shares of variance %g, %g and %g; each must be at least 0 and "+
-			"their sum below 1", o.Network, o.Global, o.Local)
-	case !(o.Mixing >= 0 && o.Mixing <= 1 && o.Subject >= 0 && o.Subject <= 1):
-		return fmt.Errorf("surrogate: SDs of weights %g and %g; want 0 to 1",
-			o.Mixing, o.Subject)
-	case !(o.Memory >= 0 && o.Memory < 1):
-		return fmt.Errorf("surrogate: a memory of %g; want at least 0 and below 1", o.Memory)
 	}
 	return nil
 }

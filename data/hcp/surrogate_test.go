@@ -99,9 +99,6 @@ func TestSeedsAndSubjectsDiffer(t *testing.T) {
 func TestValidate(t *testing.T) {
 	for _, change := range []func(*Options){
 		func(o *Options) { o.Subjects = 1 }, func(o *Options) { o.Frames = 1 },
-		func(o *Options) { o.Network = 0.9 }, func(o *Options) { o.Global = -0.1 },
-		func(o *Options) { o.Mixing = math.NaN() }, func(o *Options) { o.Memory = 1 },
-		func(o *Options) { o.Subject = 2 },
 	} {
 		o := DefaultOptions()
 		change(&o)

@@ -62,7 +62,7 @@ const (
 	maxLags   = 1000
 )
 
-// Validate returns an error that lists everything wrong with the options.
+// Validate returns an error that lists everything wrong with the options that users can set.
 func (o Options) Validate() error {
 	var bad []string
 	within := func(what string, v, low, high int) {
@@ -74,13 +74,6 @@ func (o Options) Validate() error {
 	within("modules", o.Modules, 1, max(1, o.Nodes))
 	within("lags", o.Lags, 1, maxLags)
 	within("frames", o.Frames, 2, maxFrames)
-	within("burn-in", o.Burn, 0, maxFrames)
-	for what, r := range map[string][2]float64{"autoregressive": o.AR, "intra-module": o.Intra,
-		"inter-module": o.Inter} {
-		if !(r[0] <= r[1]) || math.IsInf(r[0], 0) || math.IsInf(r[1], 0) {
-			bad = append(bad, fmt.Sprintf("%s weights from %g to %g: want a range that ascends", what, r[0], r[1]))
-		}
-	}
 	if !(o.Noise > 0) || math.IsInf(o.Noise, 0) {
 		bad = append(bad, fmt.Sprintf("noise %g: want an SD above 0", o.Noise))
 	}

@@ -14,27 +14,30 @@ import (
 	"torchpe/report/ranking"
 )
 
-// maskWords says on which languages encodings with a causal mask rank higher, and whether that is significant if
-// encodings that are alike count once.
+// maskWords says on which languages encodings with a causal mask rank higher, and where that is not significant.
+// Encodings that are alike count once.
 func maskWords(all spoken) string {
-	var parts []string
+	var sure, unsure []string
 	for _, l := range languages {
 		if len(all[l.name]) < nearlyAll {
 			continue
 		}
 		families, _ := ranking.Families(all.ranks(l.name), maskOf)
-		than := "higher"
 		if families[0].Name != "yes" {
-			than = "lower"
+			panic("encodings with a causal mask rank lower on " + l.name + ": change the sentence")
 		}
 		p := onceP(all, l.name)
-		if p >= .05 {
-			than += ", not significantly,"
+		if text := fmt.Sprintf("%s (%s)", plainName(l.name), number.PText(p)); p < .05 {
+			sure = append(sure, text)
+		} else {
+			unsure = append(unsure, text)
 		}
-		parts = append(parts, fmt.Sprintf("%s on %s (%s)", than, plainName(l.name), number.PText(p)))
 	}
-	return "encodings with a causal mask rank " + wording.List(len(parts), parts) +
-		"; similar encodings count once, and p is not corrected for the number of languages"
+	text := "encodings with a causal mask rank significantly higher on " + wording.List(len(sure), sure)
+	if unsure != nil {
+		text += ", and not significantly on " + wording.List(len(unsure), unsure)
+	}
+	return text + "; similar encodings count once, and p is not corrected for the number of languages"
 }
 
 // maskMedians writes the median ranks of encodings with and without a causal mask, or "" for a language that few

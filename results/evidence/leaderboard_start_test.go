@@ -72,7 +72,7 @@ func startWords(m models, ranked []ranking.Standing, network, fmri board, longer
 		}
 	}
 	leader := byScore(later)[0]
-	return wrapped(fmt.Sprintf(`* **No encoding is among the best on all tasks.** `+"`%s`"+`, the best on longer inputs, has %s on puzzles and %s on the
+	return wrapped(fmt.Sprintf(`* **No encoding leads on all tasks.** `+"`%s`"+`, the best on longer inputs, has %s on puzzles and %s on the
 network.
 * **A table that every block adds should start small**: with fifteen seeds, σ = 0.2 solves %s of the validation puzzles
 and σ = 2 solves %s. Added once, σ = 2 solves %s, and %s if the answer is read at the probe. With dropout .1 in

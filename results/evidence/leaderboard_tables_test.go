@@ -328,7 +328,11 @@ func taskWords(fitted map[string]entry, network board, puzzles []ranking.Standin
 		hold += oneIf(of < .05)
 	}
 	are := "None is"
-	if first != nil {
+	switch len(first) {
+	case 0:
+	case 1:
+		are = first[0] + " alone is"
+	default:
 		are = strings.Join(first, ", ") + " are"
 	}
 	return wrapped(fmt.Sprintf("%d encodings are ranked on puzzles and the network and have fitted the languages. "+

@@ -8,7 +8,7 @@ import (
 	"torchpe/internal/expect"
 )
 
-// TestNumbers reads every type of number, in both byte orders, at the ends of its range, with and
+// TestNumbers reads three types of number, in both byte orders, at the ends of its range, with and
 // without scaling. Expected are the values that Go's own conversions give.
 func TestNumbers(t *testing.T) {
 	tests := []struct {

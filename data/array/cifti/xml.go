@@ -133,13 +133,6 @@ func finite(name, text string) float64 {
 	return v
 }
 
-// reals checks attributes that are finite numbers.
-func (e element) reals(names ...string) {
-	for _, name := range names {
-		finite(name, e.attribute(name))
-	}
-}
-
 // indices returns the text of e, which is indices from 0.
 func (e element) indices() (list []int32) {
 	for f := range strings.FieldsSeq(e.text()) {
@@ -223,9 +216,6 @@ func (e element) indicesMap() (m indicesMap) {
 	}
 	if m.Kind == Series {
 		m.Length = e.count("NumberOfSeriesPoints")
-		e.integer("SeriesExponent", -maxExponent, maxExponent)
-		e.reals("SeriesStart", "SeriesStep")
-		e.attribute("SeriesUnit")
 	}
 	e.Name.Local = string(m.Kind) // in messages
 	start := e.InputOffset()
@@ -332,7 +322,6 @@ func (e element) labelTable() map[int]string {
 	table := map[int]string{}
 	e.each("Label", func(c element) {
 		key := c.integer("Key", math.MinInt32, math.MaxInt32)
-		c.reals("Red", "Green", "Blue", "Alpha")
 		if _, twice := table[key]; twice {
 			array.Failf("the key %d is in the label table twice", key)
 		}
