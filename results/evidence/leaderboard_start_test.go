@@ -24,8 +24,8 @@ func startTable(puzzles map[string]entry, network, fmri board, longer spoken) st
 		fmt.Sprintf("| their cells on a grid | %s | accuracy on validation puzzles, five seeds (in brackets) | "+
 			"whether these differ; other grids than 4 x 4 |", onGrid(puzzles)),
 		fmt.Sprintf("| only which is which, as of brain regions | `learn`, starting at σ = 0.2, added once | "+
-			"simulated network, 4,000 steps: %s; fMRI, 12,000 steps, half of the regions masked: %s | whether training "+
-			"the table helps: `random` predicts as well |", share(network), share(fmri)),
+			"simulated network, 4,000 steps: %s; fMRI, 12,000 steps, half of the regions masked: %s | whether "+
+			"training the table helps: `random` predicts as well |", share(network), share(fmri)),
 		fmt.Sprintf("| an order, and inputs are longer than in training | %s; to others, add a causal "+
 			"mask | score on longer inputs of %d formal "+
 			"languages, one to three seeds (in brackets); 0 is guessing | larger models, other languages |",
@@ -72,17 +72,17 @@ func startWords(m models, ranked []ranking.Standing, network, fmri board, longer
 		}
 	}
 	leader := byScore(later)[0]
-	return wrapped(fmt.Sprintf(`* **No encoding leads on all tasks.** `+"`%s`"+`, the best on longer inputs, has %s on puzzles and %s on the
-network.
+	return wrapped(fmt.Sprintf(`* **No encoding leads on all tasks.** `+"`%s`"+`,
+the best on longer inputs, has %s on puzzles and %s on the network.
 * **A table that every block adds should start small**: with fifteen seeds, σ = 0.2 solves %s of the validation puzzles
 and σ = 2 solves %s. Added once, σ = 2 solves %s, and %s if the answer is read at the probe. With dropout .1 in
 training, σ = 0.2 at every block solves %s. `+"`2d-fixed`"+`, the ground truth, solves %s with the dropout of the
 published code, which is significantly more than the table does, and %s without, where the table is ahead by %s (95 %%:
 %s). The difference is not significant if both have dropout, if the table is trained for 400 epochs, or at width 160
 (five seeds).
-* **Which is which**: `+"`random`"+`, which is not trained, predicts as well as `+"`learn`"+`, but only a trained table can
-be read as a map (`+"`torchpe analyze map`"+`). Ranks on the network tell how fast an encoding learns: `+"`%s`"+`, which
-has %s after 4,000 steps, has the best mean after 50,000 (%s; learn-0.2 %s). On fMRI, %s has the best mean, not
+* **Which is which**: `+"`random`"+`, which is not trained, predicts as well as `+"`learn`"+`, but only a trained
+table can be read as a map (`+"`torchpe analyze map`"+`). Ranks on the network tell how fast an encoding
+learns: `+"`%s`"+`, which has %s after 4,000 steps, has the best mean after 50,000 (%s; learn-0.2 %s). On fMRI, %s has the best mean, not
 significantly; %s are the last, which know at most offsets.
 * **Longer inputs**: %s. %s
 `, best, place(best, ranked), place(best, network.ranked), mean("learn-0.2"), mean("learn-2"), mean("learn-2, once"),
@@ -175,6 +175,6 @@ func knownWords(ranked []ranking.Standing, all []entry) string {
 		text += fmt.Sprintf("* %d know %s (median rank %s): best %s; worst %s.\n", of.n, of.words, median[of.knows],
 			list(of.first), list(of.last))
 	}
-	return wrapped(text + "\nMedians are over schemes. `axial` counts as knowing the grid: it factors the 16 positions " +
-		"as 4 x 4.\n")
+	return wrapped(text + "\nMedians are over schemes. `axial` counts as knowing the grid: it factors the 16 " +
+		"positions as 4 x 4.\n")
 }
