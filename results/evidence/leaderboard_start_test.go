@@ -82,8 +82,8 @@ published code, which is significantly more than the table does, and %s without,
 (five seeds).
 * **Which is which**: `+"`random`"+`, which is not trained, predicts as well as `+"`learn`"+`, but only a trained
 table can be read as a map (`+"`torchpe analyze map`"+`). Ranks on the network tell how fast an encoding
-learns: `+"`%s`"+`, which has %s after 4,000 steps, has the best mean after 50,000 (%s; learn-0.2 %s). On fMRI, %s has the best mean, not
-significantly; %s are the last, which know at most offsets.
+learns: `+"`%s`"+`, which has %s after 4,000 steps, has the best mean after 50,000 (%s; learn-0.2 %s). On
+fMRI, %s has the best mean, not significantly; %s are the last, which know at most offsets.
 * **Longer inputs**: %s. %s
 `, best, place(best, ranked), place(best, network.ranked), mean("learn-0.2"), mean("learn-2"), mean("learn-2, once"),
 		mean("learn-2, once, probe"), mean("learn-0.2 with dropout"), mean("2d-fixed"),

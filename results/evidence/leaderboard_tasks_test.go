@@ -378,8 +378,8 @@ func byScore(score map[string]float64) []string {
 func lengthWords(all spoken) string {
 	score, encodings := all.scores()
 	return wrapped(fmt.Sprintf("%d of %d encodings have fitted all of %s. Their **score** on longer inputs is 0 "+
-		"for guessing and 1 if all is right. The best means over these languages: %s. With one to three seeds the order "+
-		"of close ones is not known.\n", len(score), encodings, wording.List(len(all.tried()), all.tried()),
+		"for guessing and 1 if all is right. The best means over these languages: %s. With one to three seeds the "+
+		"order of close ones is not known.\n", len(score), encodings, wording.List(len(all.tried()), all.tried()),
 		marked(byScore(score)[:8], score)))
 }
 
