@@ -186,7 +186,8 @@ func TestLengthsOfTraining(t *testing.T) {
 		c.PE, c.Sequence.Text, c.Sequence.TrainLength = "rope", []string{"book.txt"}, length
 		c.Members = []config.Member{{Seed: 1, LR: 1e-3}}
 		saveRun(t, filepath.Join(dir, "text "+name), c, runlog.Result{Members: []runlog.MemberResult{{PE: "rope",
-			Status: runlog.StatusDone, Measures: runlog.Numbers{"perplexity/40": 7, fmt.Sprint("perplexity/", length): 7}}}},
+			Status:   runlog.StatusDone,
+			Measures: runlog.Numbers{"perplexity/40": 7, fmt.Sprint("perplexity/", length): 7}}}},
 			"aaaaaaaa")
 	}
 	c := expect.Must(config.Preset("sequence-quick", "code"))
