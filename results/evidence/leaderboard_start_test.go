@@ -89,7 +89,7 @@ fMRI, %s has the best mean, not significantly; %s are the last, which know at mo
 		mean("learn-2, once, probe"), mean("learn-0.2 with dropout"), mean("2d-fixed"),
 		mean("2d-fixed without dropout"), point(undropped.mean), span(undropped.seeds), leader,
 		place(leader, network.ranked), point(later[leader]), point(later["learn-0.2"]),
-		firstOf(fmri.ranked), lastOf(fmri.ranked, 3),
+		firstOf(fmri.ranked), lastOf(fmri.ranked),
 		maskWords(longer), maskSummary(longer)))
 }
 
@@ -101,16 +101,16 @@ func firstOf(ranked []ranking.Standing) string {
 	return fmt.Sprintf("`%s` (%d seeds)", ranked[0].Label, len(ranked[0].Seeds))
 }
 
-// lastOf names the last n encodings, which must be those that do not change with a shift.
-func lastOf(ranked []ranking.Standing, n int) string {
+// lastOf names the last encodings that do not change with a shift.
+func lastOf(ranked []ranking.Standing) string {
 	var names []string
-	for _, s := range ranked[len(ranked)-n:] {
+	for _, s := range slices.Backward(ranked) {
 		if shiftOf(s.Scheme) == "yes" {
-			panic(s.Label + " is among the last " + fmt.Sprint(n) + ": change the sentence")
+			break
 		}
-		names = append(names, "`"+s.Label+"`")
+		names = append([]string{"`" + s.Label + "`"}, names...)
 	}
-	return wording.List(n, names)
+	return wording.List(len(names), names)
 }
 
 // extreme holds the first and the last encodings of those that know as much of places.
