@@ -55,7 +55,7 @@ func (d Demo) Answer(usual int) string {
 	right := func(g cohort.Group) []float64 {
 		return g.Values(func(m cohort.Model) float64 { return m.Number("validation") })
 	}
-	start := "As expected, a learned encoding generalises when it starts small"
+	start := "As expected, a learned encoding generalizes when it starts small"
 	if slices.Min(right(small)) <= slices.Max(right(large)) {
 		start = "Not as expected: a small start was not always better"
 	}

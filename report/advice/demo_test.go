@@ -24,7 +24,7 @@ func TestDemoAnswer(t *testing.T) {
 		large cohort.Group
 		want  string
 	}{
-		{group("learn-2.0", 150, true, 0.3, 0.49), "As expected, a learned encoding generalises when it starts small" +
+		{group("learn-2.0", 150, true, 0.3, 0.49), "As expected, a learned encoding generalizes when it starts small" +
 			". Accuracy on puzzles unlike those of training: learn-0.2 0.900 and 0.500, learn-2.0 0.300 and " +
 			"0.490."},
 		{group("learn-2.0", 150, true, 0.3, 0.5), "Not as expected: a small start was not always better. "},

@@ -52,7 +52,7 @@ func ModelsOf(all []Group) (models []Model) {
 }
 
 // IsUnfitted reports whether the model has not fitted its training data. Such a model says nothing about
-// generalisation.
+// generalization.
 func (m Model) IsUnfitted() bool {
 	reached, known := m.Fitted()
 	return known && !reached

@@ -278,7 +278,7 @@ func noTraining(d *draft) {
 }
 
 // equalTraining shows validation accuracy against training accuracy during training, which separates a model
-// that learns fast from one that generalises.
+// that learns fast from one that generalizes.
 func (d *draft) equalTraining() error {
 	t := table.Table{Title: "Accuracy when training accuracy was first at a level", Columns: []table.Column{
 		{Heading: "PE"}, {Heading: "training", Name: "train"}, {Heading: "validation"},

@@ -90,7 +90,7 @@ func (o opening) make(d *draft) error {
 	d.Caption = "Mean ± SD over n seeds, after {epochs}."
 	if !isError {
 		d.Caption += " fitted: models that have fitted their training puzzles; others (*) say nothing about " +
-			"generalisation."
+			"generalization."
 	}
 	d.AddTable("", t)
 	return nil
@@ -116,7 +116,7 @@ func accuracySentences(d *draft, ranked []cohort.Group) string {
 	switch len(fitted) {
 	case 0:
 		return fmt.Sprintf("No encoding has fitted its training puzzles with every seed (training accuracy %s), so "+
-			"validation accuracy says nothing about generalisation yet: train longer, for example with "+
+			"validation accuracy says nothing about generalization yet: train longer, for example with "+
 			"--until train=0.99.",
 			s.rangeText(cohort.Group{Models: cohort.ModelsOf(ranked)}, "train"))
 	case 1:

@@ -9,7 +9,7 @@ import (
 	"torchpe/train/runlog"
 )
 
-// A model that has not fitted its training puzzles says nothing about generalisation: it is still learning the
+// A model that has not fitted its training puzzles says nothing about generalization: it is still learning the
 // task. Figures and tables show training and IID accuracy beside validation, and mark such models.
 
 // fitNote returns a caption sentence on which models have fitted, with training and IID accuracies of those
@@ -47,7 +47,7 @@ func (s *Study) fitNote(models []cohort.Model) string {
 	text := fmt.Sprintf(" %s training puzzles (%s).", who, runlog.DefaultCriterion)
 	if rest != nil {
 		text += " Not fitted, and marked *, because their validation accuracy says nothing about " +
-			"generalisation: " + strings.Join(rest, "; ") + "."
+			"generalization: " + strings.Join(rest, "; ") + "."
 	}
 	return text
 }

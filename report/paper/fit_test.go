@@ -37,7 +37,7 @@ func TestFitNote(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	const rest = " Not fitted, and marked *, because their validation accuracy says nothing about " +
-		"generalisation: "
+		"generalization: "
 	for want, models := range map[string][]cohort.Model{
 		" 1 of 4 models has fitted its training puzzles (train=0.99)." + rest +
 			"learn-0.2 1 of 1 (training accuracy .50, IID not measured); nope 2 of 3 (training " +

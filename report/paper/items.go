@@ -82,10 +82,10 @@ func puzzleItems() []spec {
 	return []spec{
 		{ID: "fig1", Section: puzzles, Title: "Figure 1: the task and its true positions",
 			Of: func(s *Study) []cohort.Group { return s.groups(s.LST) }, Make: (*draft).fig1},
-		{ID: "fig2", Section: puzzles, Title: "Figure 2: learning and generalisation by initial σ",
+		{ID: "fig2", Section: puzzles, Title: "Figure 2: learning and generalization by initial σ",
 			Of: mainLearned, Lacks: []lack{sigmas(main("fig2"))},
 			Rows: []row{flat(modelSchematic), plots(accuracyOver("_curves", "", exemplars)),
-				plots(validationBySigma("Generalisation by initial σ"))},
+				plots(validationBySigma("Generalization by initial σ"))},
 			Tables: []func(*draft){perModel("Accuracy by σ")},
 			Caption: "Accuracy in training and on the validation puzzles, which are " +
 				"unlike those of training, after {epochs}, by the SD σ of the initial PE.{fit}{stopped}"},
@@ -104,10 +104,10 @@ func puzzleItems() []spec {
 		{ID: "fig_a10", Section: puzzles, Title: "Figure A10 (A9 in the first version): common encodings",
 			Of: mainCommon, Lacks: []lack{encodings(main("table1")), fittedReference},
 			Rows: []row{
-				plots(validationOf("Generalisation", everything), boxPlot{title: "Attention near the ground truth",
+				plots(validationOf("Generalization", everything), boxPlot{title: "Attention near the ground truth",
 					yLabel: "Cosine with 2d-fixed", measure: "cosine", of: withoutReference}.draw),
 				squares(allAttention),
-				plots(scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "cosine", "encodings",
+				plots(scatter("Attention and generalization", "Attention cosine with 2d-fixed", "cosine", "encodings",
 					withoutReference)),
 			},
 			Tables: []func(*draft){perModel("Common encodings", likenessColumns...)},
@@ -117,7 +117,7 @@ func puzzleItems() []spec {
 			Title: "Figure A9 (A8 in the first version): attention by Jensen-Shannon divergence",
 			Of:    mainLearned, Lacks: []lack{sigmas(main("fig2")), anyReference}, Only: (*draft).isCompared,
 			Rows: []row{plots(boxesBySigma("Attention away from the ground truth", "JSD from 2d-fixed (bits)", "jsd"),
-				scatter("Attention and generalisation", "Attention JSD from 2d-fixed (bits)", "jsd", perSigma,
+				scatter("Attention and generalization", "Attention JSD from 2d-fixed (bits)", "jsd", perSigma,
 					onGrid))},
 			Tables: []func(*draft){perModel("Similarity to the ground-truth model", likenessColumns...)},
 			Caption: "Jensen-Shannon divergence, base 2, of each row of each map from that of the " +
@@ -145,11 +145,11 @@ func fig3() spec {
 		Rows: []row{
 			squares(attentionBySigma),
 			plots(boxesBySigma("Attention near the ground truth", "Cosine with 2d-fixed", "cosine"),
-				scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "cosine", perSigma, onGrid)),
+				scatter("Attention and generalization", "Attention cosine with 2d-fixed", "cosine", perSigma, onGrid)),
 			flat(drawing("Procrustes distance", "learned PE, E",
 				"rotated, reflected: E R", "minus that of 2d-fixed: E R − G", "*min ||E R − G|| over R")),
 			plots(boxesBySigma("Encodings near the ground truth", "Procrustes distance", "procrustes"),
-				scatter("Encodings and generalisation", "Procrustes distance to 2d-fixed", "procrustes", perSigma,
+				scatter("Encodings and generalization", "Procrustes distance to 2d-fixed", "procrustes", perSigma,
 					onGrid)),
 			plots(boxesBySigma("Encodings near it, whatever their norms", "Procrustes disparity", "disparity"),
 				scatter("Whatever the norms", "Procrustes disparity", "disparity", perSigma, onGrid)),
@@ -180,7 +180,7 @@ func variantItems() []spec {
 		{ID: "fig_a8", Section: variants, Title: "Figure A8 (A7 in the first version): weight decay",
 			Of: withDecay, Lacks: []lack{decayedSigmas, decayedNames},
 			Rows: []row{plots(accuracyOver("_curves", "", exemplars)),
-				plots(validationBySigma("Generalisation by initial σ")),
+				plots(validationBySigma("Generalization by initial σ")),
 				plots(validationOf("Common encodings", common))},
 			Tables:  []func(*draft){perModel("Accuracy with weight decay")},
 			Caption: "Like figures 2 and A10, trained {decay} ({epochs}).{fit}{stopped}"},
@@ -282,7 +282,7 @@ func puzzlesLacking(what string, flags ...string) lack {
 func beyondItems() []spec {
 	onPuzzles := puzzlesLacking("models on puzzles")
 	return []spec{
-		{ID: "equal_training", Section: beyond, Title: "Generalisation at equal training accuracy",
+		{ID: "equal_training", Section: beyond, Title: "Generalization at equal training accuracy",
 			Of: mainGroups, None: noTraining, Make: (*draft).equalTraining,
 			Caption: "Accuracy on validation puzzles, and on held-out puzzles of the training kind, when training " +
 				"accuracy (the mean since the last record) first reached each level, interpolated between records. " +
@@ -322,8 +322,8 @@ func lazy() spec {
 			{Height: plotHeight, Most: 2, Panels: []panel{motionCourses}},
 			plots(boxesBySigma("Motion by initial σ", motionHeading, moved),
 				boxesBySigma("Tangent kernel by initial σ", "Alignment with the initial one", aligned)),
-			plots(scatter("Motion and generalisation", motionHeading, moved, perSigma, everything),
-				scatter("Kernel and generalisation", "Tangent kernel's alignment", aligned, perSigma, everything)),
+			plots(scatter("Motion and generalization", motionHeading, moved, perSigma, everything),
+				scatter("Kernel and generalization", "Tangent kernel's alignment", aligned, perSigma, everything)),
 		},
 		Tables: []func(*draft){perModel("Motion of learned encodings", motionColumns()...)},
 		Caption: "A model is lazy if it fits its training data while its weights hardly leave " +

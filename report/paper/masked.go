@@ -69,7 +69,7 @@ func mseBoxes(level string) panel {
 func mseCourses(d *draft) ([]figure.Panel, error) {
 	panels, err := d.courses("_curves", item.Steps, d.Groups, []item.Column{
 		{Measure: "train_mse", Title: "Training", Axis: "MSE in training"},
-		{Measure: "test_mse/" + paper.TestLevel, Name: "test_mse", Title: "Generalisation",
+		{Measure: "test_mse/" + paper.TestLevel, Name: "test_mse", Title: "Generalization",
 			Axis: "Test MSE, 90 % masked"}})
 	if err != nil || len(panels) < 2 {
 		return panels, err

@@ -112,9 +112,9 @@ func lazyNumbers(t *testing.T, w *world) {
 	w.checkCSV(t, "lazy_curves", courseSheet(shown, "epoch", motions[3], motions[2], motions[1],
 		motions[0]))
 	moved, share := columns[0].of, columns[1].of
-	byMotion, rhoMotion := scatterPanel("Motion and generalisation", panels[0].y,
+	byMotion, rhoMotion := scatterPanel("Motion and generalization", panels[0].y,
 		"Validation accuracy", "levels of σ", all, moved, valid)
-	byKernel, rhoKernel := scatterPanel("Kernel and generalisation", "Tangent kernel's alignment",
+	byKernel, rhoKernel := scatterPanel("Kernel and generalization", "Tangent kernel's alignment",
 		"Validation accuracy", "levels of σ", all, kernel, valid)
 	w.checkPanels(t, "lazy", append(panels, drawn{title: "Motion by initial σ", y: panels[0].y,
 		marks: boxMarks(all, tick, moved)},

@@ -292,7 +292,7 @@ func (w *world) errorCourses(t *testing.T, id string, all []bunch) []drawn {
 		recorded{"train_mse", train}))
 	return []drawn{{title: "Training", y: "MSE in training", marks: courseMarks(all, "step",
 		train)},
-		{title: "Generalisation", y: "Test MSE, 90 % masked", marks: courseMarks(all, "step",
+		{title: "Generalization", y: "Test MSE, 90 % masked", marks: courseMarks(all, "step",
 			test)}, errorBoxes(all, "0.90", "90")}
 }
 

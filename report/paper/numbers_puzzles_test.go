@@ -115,9 +115,9 @@ func fig3Numbers(t *testing.T, w *world) {
 		title, y, scatter, x string
 		of                   func(seen) float64
 	}{
-		{"Attention near the ground truth", "Cosine with 2d-fixed", "Attention and generalisation",
+		{"Attention near the ground truth", "Cosine with 2d-fixed", "Attention and generalization",
 			"Attention cosine with 2d-fixed", w.cosine},
-		{"Encodings near the ground truth", "Procrustes distance", "Encodings and generalisation",
+		{"Encodings near the ground truth", "Procrustes distance", "Encodings and generalization",
 			"Procrustes distance to 2d-fixed", w.distance},
 		{"Encodings near it, whatever their norms", "Procrustes disparity", "Whatever the norms",
 			"Procrustes disparity", w.disparity},

@@ -176,7 +176,7 @@ func accuracyPanels(of string, all []bunch) []drawn {
 			marks: courseMarks(all, "epoch", key("train"))},
 		{title: of + "Held out, same kind", y: "IID test accuracy", lines: guess,
 			marks: courseMarks(all, "epoch", key("iid"))},
-		{title: of + "Generalisation", y: "Validation accuracy", lines: guess,
+		{title: of + "Generalization", y: "Validation accuracy", lines: guess,
 			marks: courseMarks(all, "epoch", key("validation"))},
 	}
 }
@@ -281,6 +281,6 @@ func fig2Numbers(t *testing.T, w *world) {
 	w.checkCSV(t, "fig2", modelSheet(modelsIn(all), accuracies...))
 	w.checkCSV(t, "fig2_curves", courseSheet(shown, "epoch", accuracyRecords...))
 	w.checkPanels(t, "fig2", slices.Concat([]drawn{{title: "Model"}}, accuracyPanels("", shown),
-		[]drawn{validationPanel("Generalisation by initial σ", all, tick)})...)
+		[]drawn{validationPanel("Generalization by initial σ", all, tick)})...)
 	w.checkCaption(t, "fig2", []string{"after 12 epochs"})
 }

@@ -134,7 +134,7 @@ func validationOf(title string, of selection) panel {
 var accuracyCurves = []item.Column{
 	{Measure: "train", Title: "Training", Axis: "Training accuracy"},
 	{Measure: "iid", Title: "Held out, same kind", Axis: "IID test accuracy"},
-	{Measure: "validation", Title: "Generalisation", Axis: "Validation accuracy"},
+	{Measure: "validation", Title: "Generalization", Axis: "Validation accuracy"},
 }
 
 // courses draws measures of groups over training, and adds their table under a name.
