@@ -16,18 +16,15 @@ import (
 
 // maskWords says on which languages encodings with a causal mask rank higher, and where that is not significant.
 // Encodings that are alike count once.
-func maskWords(all spoken) string {
+func maskWords(all []language) string {
 	var sure, unsure []string
-	for _, l := range languages {
-		if len(all[l.name]) < nearlyAll {
-			continue
-		}
-		families, _ := ranking.Families(all.ranks(l.name), maskOf)
+	for _, l := range thatAreRanked(all) {
+		families, _ := ranking.Families(l.inOrder(), maskOf)
 		if families[0].Name != "yes" {
 			panic("encodings with a causal mask rank lower on " + l.name + ": change the sentence")
 		}
-		p := onceP(all, l.name)
-		if text := fmt.Sprintf("%s (%s)", plainName(l.name), number.PText(p)); p < .05 {
+		p := onceP(l)
+		if text := fmt.Sprintf("%s (%s)", l.plain(), number.PText(p)); p < .05 {
 			sure = append(sure, text)
 		} else {
 			unsure = append(unsure, text)
@@ -40,20 +37,16 @@ func maskWords(all spoken) string {
 	return text + "; similar encodings count once, and p is not corrected for the number of languages"
 }
 
-// maskMedians writes the median ranks of encodings with and without a causal mask, or "" for a language that few
-// encodings were trained on.
-func maskMedians(all spoken, language string) string {
-	if len(all[language]) < nearlyAll {
-		return ""
-	}
-	families, p := ranking.Families(all.ranks(language), maskOf)
+// maskMedians writes the median ranks of encodings with and without a causal mask.
+func maskMedians(l language) string {
+	families, p := ranking.Families(l.inOrder(), maskOf)
 	of := map[string]ranking.Family{}
 	for _, f := range families {
 		of[f.Name] = f
 	}
-	return fmt.Sprintf("Median ranks without drawn positions: %s for the %d with a causal mask, %s for the %d "+
-		"others (%s; %s if similar encodings count once).", number.Fixed(of["yes"].Median, 1), of["yes"].N,
-		number.Fixed(of["no"].Median, 1), of["no"].N, number.PText(p), number.PText(onceP(all, language)))
+	return fmt.Sprintf("Median ranks, drawn positions left out: %s for the %d with a causal mask, %s for the %d others "+
+		"(%s; %s if similar encodings count once).", number.Fixed(of["yes"].Median, 1), of["yes"].N,
+		number.Fixed(of["no"].Median, 1), of["no"].N, number.PText(p), number.PText(onceP(l)))
 }
 
 // alike gives encodings that differ little the name of one of them: rotations by the offset, weights that decay with
@@ -66,8 +59,8 @@ var alike = map[string]string{
 }
 
 // onceP is p of the test of causal masks where encodings that are alike count once, with the mean of their ranks.
-func onceP(all spoken, language string) float64 {
-	ranks := all.ranks(language)
+func onceP(l language) float64 {
+	ranks := l.inOrder()
 	for i, s := range ranks {
 		ranks[i].Scheme = cmp.Or(alike[s.Scheme], s.Scheme)
 	}
@@ -77,42 +70,44 @@ func onceP(all spoken, language string) float64 {
 
 // maskOf says whether an encoding has a causal mask on formal languages, where alibi and transformer-xl have none.
 func maskOf(scheme string) string {
-	if scheme != "alibi" && scheme != "transformer-xl" && isCausal(standing(scheme, 0)) {
+	if scheme != "alibi" && scheme != "transformer-xl" && factsOf(row{"pe": scheme}).Attention.Causal {
 		return "yes"
 	}
 	return "no"
 }
 
-// maskPair holds the mean accuracies of an encoding on longer inputs without and with a causal mask.
+// maskPair holds the models of an encoding without and with a causal mask.
 type maskPair struct {
 	scheme        string
-	without, with onLanguage
+	without, with seeds
 }
-
-// difference is what the mask adds.
-func (p maskPair) difference() float64 { return p.with.longer - p.without.longer }
 
 // fit reports whether both have fitted with all their seeds.
 func (p maskPair) fit() bool {
-	return p.with.fitted == p.with.n && p.without.fitted == p.without.n
+	return len(p.with) == len(p.with.thatFitted()) && len(p.without) == len(p.without.thatFitted())
 }
 
-// maskPairs returns the encodings of mask.csv on a language, each beside the same encoding of the other tables. A mask
-// is added by a stack with c-nope, which is nope with a mask if it stands alone.
-func maskPairs(all spoken, language string) (pairs []maskPair) {
+// maskPairs returns the encodings of mask.csv on a language, each beside the same encoding of languages.csv. A mask is
+// added by a stack with c-nope, which is nope with a mask if it stands alone.
+func maskPairs(l language) (pairs []maskPair) {
+	own := map[string]seeds{}
 	for _, r := range records("../leaderboard/mask.csv") {
-		if r["sequence_language"] != language {
+		if r["sequence_language"] != l.name {
 			continue
 		}
-		own := onLanguage{scheme: r["pe"], n: 1, fitted: oneIf(r["fitted"] != "no"), iid: r.number("iid"),
-			longer: r.number("validation")}
-		scheme, isStack := strings.CutPrefix(r["pe"], "c-nope+")
+		if own[r["pe"]] == nil {
+			own[r["pe"]] = seeds{}
+		}
+		own[r["pe"]][r["seed"]] = r
+	}
+	for name, of := range own {
+		scheme, isStack := strings.CutPrefix(name, "c-nope+")
 		if scheme == "c-nope" {
 			scheme = "nope"
 		}
-		p := maskPair{scheme: scheme, without: all[language][scheme], with: own}
+		p := maskPair{scheme, l.models[scheme], of}
 		if !isStack && maskOf(scheme) == "yes" {
-			p.without, p.with = own, all[language][scheme]
+			p.without, p.with = p.with, p.without
 		}
 		pairs = append(pairs, p)
 	}
@@ -130,15 +125,16 @@ type effect struct {
 }
 
 // maskEffectOf returns the effect on a language, which has n = 0 if fewer than two pairs have fitted.
-func maskEffectOf(all spoken, language string) (e effect) {
+func maskEffectOf(l language) (e effect) {
 	var without, with []float64
 	groups := map[string][]float64{}
-	for _, p := range maskPairs(all, language) {
+	for _, p := range maskPairs(l) {
 		if p.fit() {
-			without, with = append(without, p.without.longer), append(with, p.with.longer)
-			e.better += oneIf(p.difference() > 0)
+			before, after := p.without.mean("validation"), p.with.mean("validation")
+			without, with = append(without, before), append(with, after)
+			e.better += oneIf(after > before)
 			group := cmp.Or(alike[p.scheme], p.scheme)
-			groups[group] = append(groups[group], p.difference())
+			groups[group] = append(groups[group], after-before)
 		}
 	}
 	if len(groups) < 2 {
@@ -157,27 +153,27 @@ func maskEffectOf(all spoken, language string) (e effect) {
 }
 
 // maskEffect says what a causal mask adds to an encoding.
-func maskEffect(all spoken) string {
+func maskEffect(all []language) string {
 	var text strings.Builder
 	cells := map[string][]string{}
 	heads, columns := "| encoding |", 0
-	for _, l := range languages {
-		pairs := maskPairs(all, l.name)
+	for _, l := range all {
+		pairs := maskPairs(l)
 		if pairs == nil {
 			continue
 		}
-		heads += fmt.Sprintf(" %s, without | with |", plainName(l.name))
+		heads += fmt.Sprintf(" %s, without | with |", l.plain())
 		for _, p := range pairs {
 			for len(cells[p.scheme]) < columns {
 				cells[p.scheme] = append(cells[p.scheme], "–")
 			}
-			cells[p.scheme] = append(cells[p.scheme], p.without.cell(), p.with.cell())
+			cells[p.scheme] = append(cells[p.scheme], p.without.longer(), p.with.longer())
 		}
 		columns += 2
-		if e := maskEffectOf(all, l.name); e.n > 0 {
+		if e := maskEffectOf(l); e.n > 0 {
 			fmt.Fprintf(&text, "* **%s**: %d of %d encodings have fitted both without and with a mask; %d of them are "+
 				"better with it. Means %s without and %s with: difference %s (95 %%: %s; paired t-test, %s; %s if "+
-				"similar encodings count once).\n", title(l.name), e.n, len(pairs), e.better, point(e.without),
+				"similar encodings count once).\n", l.title(), e.n, len(pairs), e.better, point(e.without),
 				point(e.with), point(e.mean), span(e.interval), number.PText(e.p), number.PText(e.once))
 		}
 	}
@@ -190,12 +186,12 @@ func maskEffect(all spoken) string {
 }
 
 // maskSummary says what the mask alone adds to an encoding.
-func maskSummary(all spoken) string {
+func maskSummary(all []language) string {
 	var parts []string
-	for _, l := range languages {
-		if e := maskEffectOf(all, l.name); e.n > 1 {
+	for _, l := range all {
+		if e := maskEffectOf(l); e.n > 1 {
 			parts = append(parts, fmt.Sprintf("%s on %s (95 %%: %s; %d encodings)", point(e.mean),
-				plainName(l.name), span(e.interval), e.n))
+				l.plain(), span(e.interval), e.n))
 		}
 	}
 	if parts == nil {

@@ -204,3 +204,43 @@ func isCausal(s ranking.Standing) bool { return factsOf(row{"pe": s.Scheme}).Att
 func countLearned(ranked []ranking.Standing) int {
 	return slices.IndexFunc(ranked, func(s ranking.Standing) bool { return s.Mean <= .5 })
 }
+
+// fmriWords says which encodings of human fMRI are ahead, and which were not run with enough seeds.
+func fmriWords(b board) string {
+	worse, below := 0, []string(nil)
+	for _, s := range b.ranked {
+		if s.Differs {
+			worse++
+		}
+		if s.Mean < 0 {
+			below = append(below, "`"+s.Label+"`")
+		}
+	}
+	first := b.ranked[0]
+	text := fmt.Sprintf("**With %s %% masked, as in training, the best mean is that of `%s`**, %s (rank %d to %d, "+
+		"95 %%); %d of the %d others are significantly worse. Worse than the mean of the visible regions: %s.",
+		b.level, first.Label, point(first.Mean), first.LowRank, first.HighRank, worse, len(b.ranked)-1,
+		strings.Join(below, ", "))
+	for _, level := range b.fewer {
+		at := func(s ranking.Standing) float64 { return b.share(level, b.models[s.Label].mean("test_mse_"+level)) }
+		best := slices.Clone(b.ranked)
+		slices.SortFunc(best, func(a, b ranking.Standing) int { return cmp.Compare(at(b), at(a)) })
+		var names []string
+		for _, s := range best[:3] {
+			names = append(names, fmt.Sprintf("`%s` %s", s.Label, point(at(s))))
+		}
+		text += fmt.Sprintf(" With %s %% masked the best means are those of %s.", level, strings.Join(names, ", "))
+	}
+	var few []string
+	for _, name := range slices.Sorted(maps.Keys(b.models)) {
+		if len(b.models[name]) < 2 {
+			of := b.models[name]
+			few = append(few, fmt.Sprintf("`%s` (share %s)", name, point(b.share(b.level,
+				of.mean("test_mse_"+b.level)))))
+		}
+	}
+	if few != nil {
+		text += " Not ranked, with one seed: " + strings.Join(few, ", ") + "."
+	}
+	return wrapped(text + "\n")
+}

@@ -12,14 +12,14 @@ import (
 )
 
 // startTable says what to take by what is known of the places of tokens. docs/encodings.md repeats it.
-func startTable(puzzles map[string]entry, network, fmri board, longer spoken) string {
+func startTable(puzzles map[string]entry, network, fmri board, longer []language) string {
 	const table = "learn-0.2"
 	share := func(b board) string {
 		i := slices.IndexFunc(b.ranked, func(s ranking.Standing) bool { return s.Label == table })
 		return fmt.Sprintf("%s of what can be learned, rank %g of %d", point(b.ranked[i].Mean), b.ranked[i].Rank,
 			len(b.ranked))
 	}
-	score, _ := longer.scores()
+	score, _ := scored(longer)
 	return markdown("| what you know of your tokens | use | measured | not known |", []string{
 		fmt.Sprintf("| their cells on a grid | %s | accuracy on validation puzzles, five seeds (in brackets) | "+
 			"whether these differ; other grids than 4 x 4 |", onGrid(puzzles)),
@@ -28,8 +28,8 @@ func startTable(puzzles map[string]entry, network, fmri board, longer spoken) st
 			"training the table helps: `random` predicts as well |", share(network), share(fmri)),
 		fmt.Sprintf("| an order, and inputs are longer than in training | %s; to others, add a causal "+
 			"mask | score on longer inputs of %d formal "+
-			"languages, one to three seeds (in brackets); 0 is guessing | larger models, other languages |",
-			marked(byScore(score)[:3], score), len(longer.tried())),
+			"languages, two or three seeds (in brackets); 0 is guessing | larger models, other languages |",
+			marked(byScore(meansOf(score))[:3], meansOf(score)), len(thatAreRanked(longer))),
 		"| an order, and all inputs are equally long | – | no task here is of this kind | compare encodings on your " +
 			"data: `torchpe advise` |",
 	}) + "\n"
@@ -56,15 +56,15 @@ func onGrid(puzzles map[string]entry) string {
 }
 
 // startWords says what else to know before choosing.
-func startWords(m models, ranked []ranking.Standing, network, fmri board, longer spoken) string {
+func startWords(m models, ranked []ranking.Standing, network, fmri board, longer []language) string {
 	mean := func(name string) string { return point(stats.Mean(m.column(name, "validation"))) }
 	undropped := m.less("learn-0.2", "2d-fixed without dropout")
-	score, _ := longer.scores()
+	score, _ := scored(longer)
 	place := func(name string, of []ranking.Standing) string {
 		i := slices.IndexFunc(of, func(s ranking.Standing) bool { return s.Label == name })
 		return fmt.Sprintf("rank %g of %d", of[i].Rank, len(of))
 	}
-	best := byScore(score)[0]
+	best := score[0].Label
 	later := map[string]float64{}
 	for name, errors := range masked("nmar.csv", "test_mse_50", "50000") {
 		if len(errors) >= 3 {

@@ -159,9 +159,9 @@ func TestLeaderboard(t *testing.T) {
 	onNetwork = append(onNetwork, network.models[ropeOnLine].any()) // not ranked
 	fmri := readBoard(t, board{task: "fmri", level: "50", fewer: []string{"90", "15"}}, "12000", 2,
 		"fmri.csv", "../leaderboard/fmri.csv")
-	spoken := readLanguages(t)
+	languages := readLanguages(t)
 	writePage(t, "../leaderboard/README.md", []part{
-		{"start", startTable(by, network, fmri, spoken) + startWords(m, ranked, network, fmri, spoken)},
+		{"start", startTable(by, network, fmri, languages) + startWords(m, ranked, network, fmri, languages)},
 		{"known", knownWords(ranked, slices.Concat(fitted, unfitted))},
 		{"seeds", seedWords(m, ranked)},
 		{"ranks", rankTable(ranked, by, costs)},
@@ -176,10 +176,10 @@ func TestLeaderboard(t *testing.T) {
 		{"network, ranks", network.table()},
 		{"network, missing", missing("leader-nmar", onNetwork)},
 		{"fmri", fmriWords(fmri)}, {"fmri, ranks", fmri.table()},
-		{"languages", languageWords(spoken)}, {"languages, masks", maskEffect(spoken)},
-		{"languages, tables", languageTables(spoken)},
-		{"tasks, words", taskWords(by, network, ranked, spoken)},
-		{"tasks", taskTable(by, unfitted, network, fmri, spoken)}, {"tasks, not run", notRun(fmri, spoken)},
+		{"languages", languageWords(languages)}, {"languages, masks", maskEffect(languages)},
+		{"languages, tables", languageTables(languages)},
+		{"tasks, words", taskWords(by, network, ranked, languages)},
+		{"tasks", taskTable(by, unfitted, network, fmri, languages)}, {"tasks, not run", notRun(fmri, languages)},
 	})
 
 	readme := string(expect.Must(os.ReadFile("../../README.md")))

@@ -28,6 +28,9 @@ func seedCell(r row) string {
 
 // nameOfVariant names the encoding of a row of a file that has fewer settings than puzzles.csv.
 func nameOfVariant(r row) string {
+	if base := r["pe_options_random_base"]; base != "" {
+		return "drawn " + base
+	}
 	return nameOf(row{"pe": r["pe"], "sigma": r["sigma"], "dropout": "0"})
 }
 

@@ -1,0 +1,287 @@
+package evidence_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/internal/number"
+	"torchpe/internal/stats"
+	"torchpe/internal/wording"
+	"torchpe/report/ranking"
+)
+
+// language is a formal language with the models trained on it, by encoding and seed.
+type language struct {
+	name   string
+	guess  float64 // accuracy of a guess
+	models models
+	ranked []ranking.Standing // encodings of which all models, two or more, have fitted, by accuracy on longer inputs
+}
+
+// readLanguages reads the models of languages.csv and ranks the encodings of each language.
+func readLanguages(t *testing.T) []language {
+	t.Helper()
+	all := []language{{name: "bucket-sort", guess: .2}, {name: "even-pairs", guess: .5},
+		{name: "missing-duplicate", guess: .5}, {name: "reverse-string", guess: .5},
+		{name: "modular-arithmetic", guess: .2}}
+	of := map[string]models{}
+	for _, r := range records("../leaderboard/languages.csv") {
+		name, own := nameOfVariant(r), of[r["sequence_language"]]
+		if own == nil {
+			own = models{}
+			of[r["sequence_language"]] = own
+		}
+		if own[name] == nil {
+			own[name] = seeds{}
+		}
+		if own[name][r["seed"]] != nil {
+			t.Fatalf("languages.csv: %s has seed %s twice on %s", name, r["seed"], r["sequence_language"])
+		}
+		own[name][r["seed"]] = r
+	}
+	for i := range all {
+		all[i].models = of[all[i].name]
+		all[i].ranked = ranking.Rank(all[i].entries("validation"), false)
+		delete(of, all[i].name)
+	}
+	if len(of) > 0 {
+		t.Fatalf("languages.csv has other languages: %v", slices.Sorted(maps.Keys(of)))
+	}
+	return all
+}
+
+// entries returns the encodings of which two or more models were trained and all have fitted, with a measure of each
+// model.
+func (l language) entries(measure string) (entries []ranking.Entry) {
+	for _, name := range slices.Sorted(maps.Keys(l.models)) {
+		if of := l.models[name]; len(of) > 1 && len(of) == len(of.thatFitted()) {
+			entries = append(entries, ranking.Entry{Label: name, Scheme: of.any()["pe"], Seeds: of.column(measure)})
+		}
+	}
+	return entries
+}
+
+// thatFitted returns the rows of models that have fitted.
+func (s seeds) thatFitted() seeds {
+	own := maps.Clone(s)
+	maps.DeleteFunc(own, func(_ string, r row) bool { return r["fitted"] == "no" })
+	return own
+}
+
+// longer writes the accuracy on longer inputs of those models that have fitted, and how many have if not all.
+func (s seeds) longer() string {
+	own := s.thatFitted()
+	if len(s) == 0 {
+		return "–"
+	} else if len(own) == 0 {
+		return fmt.Sprintf("not fitted (%s)", number.Bare(s.mean("iid"), 2))
+	}
+	text := point(own.mean("validation"))
+	if len(own) > 1 {
+		text = spread(own.column("validation"))
+	}
+	if len(own) < len(s) {
+		text += fmt.Sprintf(" (%d of %d fitted)", len(own), len(s))
+	}
+	return text
+}
+
+// score turns an accuracy into 0 for guessing and 1 if all is right.
+func (l language) score(accuracy float64) float64 { return (accuracy - l.guess) / (1 - l.guess) }
+
+// title writes the name of the language at the start of a sentence, and plain within one.
+func (l language) title() string { return strings.ToUpper(l.name[:1]) + l.plain()[1:] }
+func (l language) plain() string { return strings.ReplaceAll(l.name, "-", " ") }
+
+// inOrder leaves out drawn positions, which may be added to several encodings.
+func (l language) inOrder() []ranking.Standing {
+	return slices.DeleteFunc(slices.Clone(l.ranked), func(s ranking.Standing) bool { return s.Scheme == "random" })
+}
+
+// thatAreRanked returns the languages that enough encodings have fitted for sentences about all of them.
+func thatAreRanked(all []language) []language {
+	return slices.DeleteFunc(slices.Clone(all), func(l language) bool { return len(l.ranked) < 10 })
+}
+
+// scored ranks the encodings that are ranked on all these languages by their mean score, and counts all encodings.
+func scored(all []language) (ranked []ranking.Standing, encodings int) {
+	languages := thatAreRanked(all)
+	by := map[string][]seeds{}
+	for _, l := range languages {
+		for _, s := range l.ranked {
+			by[s.Label] = append(by[s.Label], l.models[s.Label])
+		}
+	}
+	var entries []ranking.Entry
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		if len(by[name]) < len(languages) {
+			continue
+		}
+		both := by[name][0]
+		for _, of := range by[name][1:] {
+			both = both.in(of)
+		}
+		e := ranking.Entry{Label: name, Scheme: both.any()["pe"]}
+		for _, seed := range both.ordered() {
+			score := 0.0
+			for i, l := range languages {
+				score += l.score(by[name][i][seed].number("validation")) / float64(len(languages))
+			}
+			e.Seeds = append(e.Seeds, score)
+		}
+		entries = append(entries, e)
+	}
+	return ranking.Rank(entries, false), len(languages[0].models)
+}
+
+// scaled lists the encodings whose positions are scaled to the length of the input. They were grouped after a look
+// at the results.
+var scaled = strings.Fields("comrope fourier-features golden-gate laplacian learn-resampled liere signnet")
+
+// languageWords says which encodings are the best on longer inputs, and whether those that have a causal mask differ
+// from the others.
+func languageWords(all []language) string {
+	score, encodings := scored(all)
+	var names []string
+	for _, l := range thatAreRanked(all) {
+		names = append(names, l.plain())
+	}
+	text := fmt.Sprintf("%d of %d encodings have fitted all of %s, with all their seeds. Their **score** on longer "+
+		"inputs is 0 for guessing and 1 if all is right. The best means over these languages: %s.\n\n", len(score),
+		encodings, wording.List(len(names), names), rankedWords(score, 8))
+	for _, l := range all {
+		text += "* **" + l.title() + "**: " + l.words() + "\n"
+	}
+	cells := func(scheme string) string {
+		var own []string
+		for _, l := range thatAreRanked(all) {
+			own = append(own, l.plain()+" "+l.models[scheme].longer())
+		}
+		return strings.Join(own, ", ")
+	}
+	return wrapped(fmt.Sprintf("%s\n`logn` has a mask and a factor for the number of keys: %s. `c-nope` has a mask "+
+		"and, as in its code, a temperature of .01: %s.\n\n%s\n", text, cells("logn"), cells("c-nope"), againWords(all)))
+}
+
+// rankedWords lists the first encodings of a ranking with their means and the intervals of their ranks, and counts those
+// that are worse than the first.
+func rankedWords(ranked []ranking.Standing, n int) string {
+	var best []string
+	worse := 0
+	for i, s := range ranked {
+		if i < n {
+			best = append(best, fmt.Sprintf("`%s` %s (rank %d to %d)", s.Label, point(s.Mean), s.LowRank, s.HighRank))
+		}
+		worse += oneIf(s.Differs)
+	}
+	return fmt.Sprintf("%s; %d of the others are significantly worse than the first", strings.Join(best, ", "), worse)
+}
+
+// words says which encodings are the best on longer inputs of the language, or how near those that do not fit come.
+func (l language) words() string {
+	few := 0
+	for _, of := range l.models {
+		few += oneIf(len(of.thatFitted()) == len(of))
+	}
+	text := fmt.Sprintf("%d of %d encodings have fitted with all their seeds. ", few, len(l.models))
+	if len(l.ranked) == 0 {
+		var near []string
+		for _, name := range l.byIID()[:3] {
+			near = append(near, fmt.Sprintf("`%s` %s (%s)", name, point(l.models[name].mean("iid")),
+				point(l.models[name].mean("validation"))))
+		}
+		return text + fmt.Sprintf("The highest IID accuracies (and those on longer inputs; guessing gives %s): %s.",
+			number.Bare(l.guess, 1), strings.Join(near, ", "))
+	}
+	guessed := 0
+	var ofScaled []float64
+	for _, s := range l.ranked {
+		guessed += oneIf(s.Mean < l.guess+.05)
+		if slices.Contains(scaled, s.Scheme) {
+			ofScaled = append(ofScaled, s.Mean)
+		}
+	}
+	text += fmt.Sprintf("Best on longer inputs: %s; %d are less than .05 above guessing, which gives %s. ",
+		rankedWords(l.ranked, 6), guessed, number.Bare(l.guess, 1))
+	if ofScaled != nil {
+		text += fmt.Sprintf("Of the %d whose positions are scaled to the length of the input, %d have fitted: %s to %s. ",
+			len(scaled), len(ofScaled), point(slices.Min(ofScaled)), point(slices.Max(ofScaled)))
+	}
+	return text + maskMedians(l)
+}
+
+// byIID returns the names of the encodings, that of the highest mean IID accuracy first.
+func (l language) byIID() []string {
+	names := slices.Sorted(maps.Keys(l.models))
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Compare(l.models[b].mean("iid"), l.models[a].mean("iid"))
+	})
+	return names
+}
+
+// languageTables lists, for each language, the accuracies of all encodings, those that are ranked first.
+func languageTables(all []language) string {
+	var text strings.Builder
+	for _, l := range all {
+		var rows []string
+		isRanked := map[string]bool{}
+		cells := func(name, rank, interval, differs string) string {
+			of, measured := l.models[name], ""
+			if len(of.thatFitted()) == 0 {
+				measured = "(" + point(of.mean("validation")) + ")"
+			}
+			return fmt.Sprintf("| %s | %s | %s | %s | %d | %s | %s | %s | %s | %s |", rank, interval, name,
+				map[string]string{"yes": "yes"}[maskOf(of.any()["pe"])], len(of), of.fitted(), point(of.mean("train")),
+				point(of.mean("iid")), cmp.Or(measured, of.longer()), differs)
+		}
+		for i, s := range l.ranked {
+			isRanked[s.Label] = true
+			rows = append(rows, cells(s.Label, fmt.Sprint(s.Rank), fmt.Sprintf("%d to %d", s.LowRank, s.HighRank),
+				differs(i, s)))
+		}
+		for _, name := range l.byIID() {
+			if !isRanked[name] {
+				rows = append(rows, cells(name, "–", "–", "–"))
+			}
+		}
+		fmt.Fprintf(&text, "<details><summary>%s: %d encodings</summary>\n\n%s\n</details>\n\n", l.title(), len(rows),
+			markdown("| rank | 95 % | encoding | causal mask | n | steps until .99 | training | IID | longer | "+
+				"worse than the first |", rows))
+	}
+	return text.String()
+}
+
+// againWords compares models with those of ../lengths-cpu that have the same encoding and seed.
+func againWords(all []language) string {
+	first := map[[3]string][]float64{}
+	for _, r := range records("../lengths-cpu/lengths.csv") {
+		if r.number("length") > 20 {
+			name := strings.Replace(r["pe"], "random, random-base ", "drawn ", 1)
+			key := [3]string{r["task"], name, r["seed"]}
+			first[key] = append(first[key], r.number("accuracy"))
+		}
+	}
+	n, same, most := 0, 0, 0.0
+	for _, l := range all {
+		for name, of := range l.models {
+			for seed, r := range of.thatFitted() {
+				was := first[[3]string{l.name, name, seed}]
+				if was == nil {
+					continue
+				}
+				apart := math.Abs(stats.Mean(was) - r.number("validation"))
+				if n, most = n+1, max(most, apart); apart < 1e-9 {
+					same++
+				}
+			}
+		}
+	}
+	return fmt.Sprintf("%d of these models are the same as in [lengths-cpu](../lengths-cpu/README.md), trained again with "+
+		"a later build on another machine: %d have the same accuracy on longer inputs, and the others differ by at "+
+		"most %s. So another machine is another seed.", n, same, point(most))
+}
