@@ -325,13 +325,19 @@ func notesOnNumbers(files []string, all map[string]found) (notes []string) {
 	return notes
 }
 
+// twoNumbers matches names of a subject and a run without anything between, as S001R01.
+var twoNumbers = regexp.MustCompile(`^(\pL+[0-9]+)\pL+[0-9]+$`)
+
 // notesOnStems notes files that count as subjects by their whole names although several begin alike, as sub01_rest and
-// sub01_task, or anna_pre and anna_post. ctrl_01 and ctrl_02 are two.
+// sub01_task, S001R01 and S001R02, or anna_pre and anna_post. ctrl_01 and ctrl_02 are two.
 func notesOnStems(files []string, all map[string]found) []string {
 	first := map[string]string{}
-	pair := ""
+	pair, pattern := "", "[^-_./]+"
 	for _, file := range files {
 		at := strings.IndexAny(all[file].subject, "-_.")
+		if m := twoNumbers.FindStringSubmatch(all[file].subject); m != nil {
+			at, pattern = len(m[1]), "[A-Za-z]+[0-9]+"
+		}
 		if all[file].by != byStem || at < 0 {
 			continue
 		}
@@ -348,7 +354,7 @@ func notesOnStems(files []string, all map[string]found) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("Files count as subjects by their whole names: %s are two. If they are of one, give "+
-		"--subject-pattern '/([^-_./]+)[^/]*$'.", pair)}
+		"--subject-pattern '/(%s)[^/]*$'.", pair, pattern)}
 }
 
 // checkRuns returns an error if names of files that count as whole subjects differ in the number or

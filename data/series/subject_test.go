@@ -136,7 +136,9 @@ func TestNoteOnStems(t *testing.T) {
 		"/anna_pre.csv /anna_post.csv /ben_pre.csv":       "anna_pre and anna_post are two",
 		"/ctrl_01.csv /ctrl_02.csv /pat_01.csv":           "",
 		"/s1-rest.csv /s1-task.csv /s2.csv /s3.a.csv":     "s1-rest and s1-task are two",
+		"/S001R01.csv /S001R02.csv /S002R01.csv":          "S001R01 and S001R02 are two",
 		"/anna.csv /ben.csv":                              "",
+		"/eeg/A1B1.csv /eeg/A1B2.csv /eeg/A2B1.csv":       "--subject-pattern '/([A-Za-z]+[0-9]+)[^/]*$'",
 		"/day_one.csv /day_two.csv":                       "",
 	} {
 		_, notes, err := subjectFinder{}.of(strings.Fields(files))
