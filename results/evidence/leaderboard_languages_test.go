@@ -165,11 +165,12 @@ func languageWords(all []language) string {
 		return strings.Join(own, ", ")
 	}
 	return wrapped(fmt.Sprintf("%s\n`logn` has a mask and a factor for the number of keys: %s. `c-nope` has a mask "+
-		"and, as in its code, a temperature of .01: %s.\n\n%s\n", text, cells("logn"), cells("c-nope"), againWords(all)))
+		"and, as in its code, a temperature of .01: %s.\n\n%s\n", text, cells("logn"), cells("c-nope"),
+		againWords(all)))
 }
 
-// rankedWords lists the first encodings of a ranking with their means and the intervals of their ranks, and counts those
-// that are worse than the first.
+// rankedWords lists the first encodings of a ranking with their means and the intervals of their ranks, and counts
+// those that are worse than the first.
 func rankedWords(ranked []ranking.Standing, n int) string {
 	var best []string
 	worse := 0
@@ -209,8 +210,8 @@ func (l language) words() string {
 	text += fmt.Sprintf("Best on longer inputs: %s; %d are less than .05 above guessing, which gives %s. ",
 		rankedWords(l.ranked, 6), guessed, number.Bare(l.guess, 1))
 	if ofScaled != nil {
-		text += fmt.Sprintf("Of the %d whose positions are scaled to the length of the input, %d have fitted: %s to %s. ",
-			len(scaled), len(ofScaled), point(slices.Min(ofScaled)), point(slices.Max(ofScaled)))
+		text += fmt.Sprintf("Of the %d whose positions are scaled to the length of the input, %d have fitted: %s to "+
+			"%s. ", len(scaled), len(ofScaled), point(slices.Min(ofScaled)), point(slices.Max(ofScaled)))
 	}
 	return text + maskMedians(l)
 }
@@ -281,7 +282,7 @@ func againWords(all []language) string {
 			}
 		}
 	}
-	return fmt.Sprintf("%d of these models are the same as in [lengths-cpu](../lengths-cpu/README.md), trained again with "+
-		"a later build on another machine: %d have the same accuracy on longer inputs, and the others differ by at "+
-		"most %s. So another machine is another seed.", n, same, point(most))
+	return fmt.Sprintf("%d of these models are the same as in [lengths-cpu](../lengths-cpu/README.md), trained again "+
+		"with a later build on another machine: %d have the same accuracy on longer inputs, and the others differ by "+
+		"at most %s. So another machine is another seed.", n, same, point(most))
 }

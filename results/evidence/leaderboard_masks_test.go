@@ -44,8 +44,8 @@ func maskMedians(l language) string {
 	for _, f := range families {
 		of[f.Name] = f
 	}
-	return fmt.Sprintf("Median ranks, drawn positions left out: %s for the %d with a causal mask, %s for the %d others "+
-		"(%s; %s if similar encodings count once).", number.Fixed(of["yes"].Median, 1), of["yes"].N,
+	return fmt.Sprintf("Median ranks, drawn positions left out: %s for the %d with a causal mask, %s for the %d "+
+		"others (%s; %s if similar encodings count once).", number.Fixed(of["yes"].Median, 1), of["yes"].N,
 		number.Fixed(of["no"].Median, 1), of["no"].N, number.PText(p), number.PText(onceP(l)))
 }
 
