@@ -145,7 +145,7 @@ func networkWords(b board, puzzles []ranking.Standing) string {
 	}
 	at15 := func(s ranking.Standing) float64 { return b.share("15", m[s.Label].mean("test_mse_15")) }
 	most := slices.MaxFunc(ranked, func(a, b ranking.Standing) int { return cmp.Compare(at15(a), at15(b)) })
-	both := onBoth(ranked, puzzles)
+	both := onBoth(ranked, puzzles, changes)
 	var shares, accuracies []float64
 	for _, at := range both {
 		shares, accuracies = append(shares, at.Y), append(accuracies, at.X)
@@ -170,15 +170,15 @@ under which a node sees only the nodes before it.
 		point(at15(ranked[0])), number.Bare(rho.Statistic, 2), len(both), strings.Join(later, ", ")))
 }
 
-// onBoth returns the share on the network against the accuracy on puzzles, for the encodings that are ranked on
-// both. Tables are added once on both, if such a table has fitted on puzzles.
-func onBoth(ranked, puzzles []ranking.Standing) (points []figure.ScatterPoint) {
+// onBoth returns the means on a task against the accuracy on puzzles, for the encodings that are ranked on both. Tables
+// are added once on both, if such a table has fitted on puzzles. A point is black if a scheme is of a kind, else orange.
+func onBoth(ranked, puzzles []ranking.Standing, isBlack func(scheme string) bool) (points []figure.ScatterPoint) {
 	of := map[string]float64{}
 	for _, s := range puzzles {
 		of[s.Label] = s.Mean
 	}
 	for _, s := range ranked {
-		color := map[string]string{"yes": "2d-fixed", "no": "1d-fixed"}[shiftOf(s.Scheme)]
+		color := map[bool]string{true: "2d-fixed", false: "1d-fixed"}[isBlack(s.Scheme)]
 		x, has := of[s.Label+", once"]
 		if !has {
 			x, has = of[s.Label]
@@ -190,11 +190,20 @@ func onBoth(ranked, puzzles []ranking.Standing) (points []figure.ScatterPoint) {
 	return points
 }
 
-// networkPanel shows shares against accuracies on puzzles.
-func networkPanel(ranked, puzzles []ranking.Standing) figure.Panel {
-	return figure.Scatter{XLabel: "Validation accuracy on puzzles", YLabel: "Share on the network",
-		Points: onBoth(ranked, puzzles), Note: "Means of three seeds. Black: changes if all positions are " +
-			"shifted; orange: does not"}
+// changes reports whether an encoding changes if all positions are shifted.
+func changes(scheme string) bool { return shiftOf(scheme) == "yes" }
+
+// taskPanels show the shares on the network, and the scores on longer inputs, against accuracies on puzzles.
+func taskPanels(network, longer, puzzles []ranking.Standing) [][]figure.Panel {
+	panel := func(label, black, orange string, ranked []ranking.Standing, isBlack func(string) bool) []figure.Panel {
+		return []figure.Panel{figure.Scatter{XLabel: "Validation accuracy on puzzles", YLabel: label,
+			Points: onBoth(ranked, puzzles, isBlack), Note: "Means of seeds. Black: " + black + "; orange: " + orange}}
+	}
+	return [][]figure.Panel{
+		panel("Share on the network", "changes if all positions are shifted", "does not", network, changes),
+		panel("Score on longer inputs", "no causal mask", "causal mask", longer,
+			func(scheme string) bool { return maskOf(scheme) == "no" }),
+	}
 }
 
 // isCausal reports whether an encoding has a causal mask.

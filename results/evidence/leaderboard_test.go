@@ -185,8 +185,13 @@ func TestLeaderboard(t *testing.T) {
 	readme := string(expect.Must(os.ReadFile("../../README.md")))
 	expect.Contains(t, readme, fmt.Sprintf("[Of %d, on puzzles]", len(ranked)))
 
-	draw(t, figure.Page{Width: figure.PageWidth, Rows: row1(3.6, networkPanel(ranks, ranked))},
-		"../leaderboard/network.pdf", "../../docs/images/leaderboard-network.png")
+	score, _ := scored(languages)
+	var tasks []figure.Row
+	for _, panels := range taskPanels(ranks, score, ranked) {
+		tasks = append(tasks, row1(3.3, panels...)...)
+	}
+	draw(t, figure.Page{Width: figure.PageWidth, Rows: tasks}, "../leaderboard/tasks.pdf",
+		"../../docs/images/leaderboard-tasks.png")
 	draw(t, figure.Page{Width: figure.PageWidth, Rows: row1(3.6, leaderPanels(ranked, by)...)},
 		"../leaderboard/leaderboard.pdf", "../../docs/images/leaderboard.png")
 }
