@@ -170,8 +170,8 @@ under which a node sees only the nodes before it.
 		point(at15(ranked[0])), number.Bare(rho.Statistic, 2), len(both), strings.Join(later, ", ")))
 }
 
-// onBoth returns the means on a task against the accuracy on puzzles, for the encodings that are ranked on both. Tables
-// are added once on both, if such a table has fitted on puzzles. A point is black if a scheme is of a kind, else orange.
+// onBoth returns the means on a task against the accuracy on puzzles, for the encodings that are ranked on both.
+// Tables are added once on both, if such a table has fitted on puzzles. Points are black or orange.
 func onBoth(ranked, puzzles []ranking.Standing, isBlack func(scheme string) bool) (points []figure.ScatterPoint) {
 	of := map[string]float64{}
 	for _, s := range puzzles {
