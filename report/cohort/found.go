@@ -95,7 +95,11 @@ func (f *Found) NoteUnlike(groups []Group, ignored ...string) error {
 			continue
 		}
 		for _, text := range slices.Sorted(maps.Keys(labels)) {
-			parts = append(parts, fmt.Sprintf("%s (%s)", text, strings.Join(labels[text], "; ")))
+			names, more := labels[text], ""
+			if n := len(names) - 6; n > 0 {
+				names, more = names[:6], fmt.Sprintf(" and %d more", n)
+			}
+			parts = append(parts, fmt.Sprintf("%s (%s%s)", text, strings.Join(names, "; "), more))
 		}
 	}
 	if parts != nil {

@@ -96,11 +96,12 @@ func (m Model) base() (map[string]string, error) {
 // factors holds the keys of the settings in which the models of a figure differ.
 var factors = config.Keys(func(s config.Setting) bool { return s.Factor })
 
-// TrainedAs returns the identity without the encoding. It should be equal for all models that are compared.
+// TrainedAs returns the identity without the encoding, to which the rows of a table (--places) belong. It should be
+// equal for all models that are compared.
 func (m Model) TrainedAs() (map[string]string, error) {
 	identity, err := m.Identity()
 	maps.DeleteFunc(identity, func(key, _ string) bool {
-		return key == "members.sigma" || strings.HasPrefix(strings.TrimPrefix(key, "members."), "pe")
+		return key == "members.sigma" || key == "sequence.places" || strings.HasPrefix(strings.TrimPrefix(key, "members."), "pe")
 	})
 	return identity, err
 }

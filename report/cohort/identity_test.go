@@ -224,6 +224,8 @@ func TestNoteUnlike(t *testing.T) {
 			"[]"},
 		"longer": {[]cohort.Group{learn, group("rope", "rope", .1, nil, `,"steps":9`)}, nil,
 			"steps 9 (rope), steps none"},
+		"rows of a table": {[]cohort.Group{learn, group("rope", "rope", .1, nil, `,"sequence":{"places":100}`)}, nil,
+			"[]"},
 		"left out": {[]cohort.Group{learn, group("rope", "rope", .1, nil, `,"steps":9`)}, cohort.LengthKeys, "[]"},
 	} {
 		f := &cohort.Found{}

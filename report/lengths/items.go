@@ -58,8 +58,8 @@ func specs() []spec {
 				"al. 2023, who take the best of ten seeds and three learning rates."},
 		{ID: "lengths", Section: "Accuracy by length", Title: "Accuracy against the length of the input",
 			Of: languages, Rows: pairs(curves),
-			Caption: "Share of correct symbols in outputs for held-out inputs; one line per encoding, bands from " +
-				"smallest to largest of its models. A line ends early if the encoding has no positions for " +
+			Caption: "Share of correct symbols in outputs for held-out inputs; one line per encoding (of more than " +
+				"ten, the ten best on longer inputs), bands from smallest to largest of its models. A line ends early if the encoding has no positions for " +
 				"longer inputs. *: not all models have fitted (" + criterion + "); they say nothing about " +
 				"longer inputs."},
 		{ID: "models", Section: "Models", Title: "Training, lengths of training, and longer",
@@ -70,7 +70,8 @@ func specs() []spec {
 			Of: texts, Rows: pairs(textCurves),
 			Caption: "Left: perplexity of held-out text in windows of this many characters. Right: " +
 				"mean loss at the positions of the longest windows for which the encoding has positions. " +
-				"One line per encoding, bands from the smallest to the largest of its models."},
+				"One line per encoding (of more than ten, the ten of the lowest perplexity), bands from the smallest " +
+				"to the largest of its models."},
 	}
 }
 
@@ -131,7 +132,7 @@ func best(d *draft) {
 }
 
 // sentence says on which tasks each encoding, or several that tie, is best by a measure. It names none where they
-// differ in more than the encoding, the places of its table and the learning rate, such as in the lengths of tests.
+// differ in more than the encoding and the learning rate, such as in the lengths of tests.
 func sentence(what, measure string, tasks []task, of func(cohort.Group) float64) string {
 	m, _ := runlog.FindMeasure(measure)
 	won := map[string][]string{}
@@ -141,7 +142,7 @@ func sentence(what, measure string, tasks []task, of func(cohort.Group) float64)
 			won["none"] = append(won["none"], t.name)
 			continue
 		}
-		if names := item.Unlike(measured, cohort.DataKey, "members.lr", "sequence.places"); names != "" {
+		if names := item.Unlike(measured, cohort.DataKey, "members.lr"); names != "" {
 			won["none"] = append(won["none"], fmt.Sprintf("%s (encodings differ in %s)", t.name, names))
 			continue
 		}
@@ -207,6 +208,35 @@ func accuracy(length string) item.Column {
 	return item.Column{Measure: "length/" + length, Heading: "accuracy", Name: "accuracy"}
 }
 
+// mostLines is the number of lines that can be told apart.
+const mostLines = 10
+
+// drawn returns the labels of the groups with the best means of a measure, as many as lines can be told apart, and what
+// of all these are: "" or ", the best 10 of 55".
+func (d *draft) drawn(groups []cohort.Group, measure string) (labels map[string]bool, which string) {
+	m, _ := runlog.FindMeasure(measure)
+	of := func(g cohort.Group) float64 {
+		switch mean := stats.Mean(d.Known(g, measure)); {
+		case math.IsNaN(mean):
+			return math.Inf(1)
+		case m.Scale.Falls:
+			return mean
+		default:
+			return -mean
+		}
+	}
+	groups = slices.Clone(groups)
+	slices.SortStableFunc(groups, func(a, b cohort.Group) int { return cmp.Compare(of(a), of(b)) })
+	labels = map[string]bool{}
+	for _, g := range groups[:min(mostLines, len(groups))] {
+		labels[g.Label] = true
+	}
+	if len(groups) > mostLines {
+		which = fmt.Sprintf(", the best %d of %d", mostLines, len(groups))
+	}
+	return labels, which
+}
+
 // curves draws accuracy against length.
 func curves(d *draft) (panels []figure.Panel, err error) {
 	t := table.Table{Columns: table.Columns("task", "PE", "seed", "length", "accuracy")}
@@ -215,8 +245,10 @@ func curves(d *draft) (panels []figure.Panel, err error) {
 			t.Rows = append(t.Rows, table.Row{table.Text(task.name), table.Text(g.Label), item.Seed(m),
 				table.Count(n), table.Number(v)})
 		})
+		shown, which := d.drawn(task.groups, longer.Measure)
+		lines = slices.DeleteFunc(lines, func(l figure.LineSeries) bool { return !shown[l.ColorOf] })
 		panels = append(panels, figure.Lines{
-			Title:  task.name + ", trained to " + task.trainLength(),
+			Title:  task.name + ", trained to " + task.trainLength() + which,
 			XLabel: "Length of the input", YLabel: "Accuracy", Band: figure.BandMinMax, Markers: true, YMax: 1,
 			Series: lines})
 	}
@@ -270,7 +302,9 @@ func textCurves(d *draft) (panels []figure.Panel, err error) {
 	t := table.Table{Columns: table.Columns("text", "PE", "seed", "number", "at", "value")}
 	d.Marks = false // texts have no criterion of fit
 	for _, task := range d.texts {
-		left := figure.Lines{Title: task.name + ", trained on " + task.trainLength(),
+		trained := task.groups[0].Models[0].Run.Config.Sequence.TrainLength
+		shown, which := d.drawn(task.groups, perplexity(strconv.Itoa(trained)).Measure)
+		left := figure.Lines{Title: task.name + ", trained on " + task.trainLength() + which,
 			XLabel: "Characters of a window", YLabel: "Perplexity", Band: figure.BandMinMax, Markers: true}
 		right := figure.Lines{Title: task.name, XLabel: "Position", YLabel: "Loss (nats)", Band: figure.BandMinMax}
 		lines := func(name, measure string, of cohort.Group) []figure.LineSeries {
@@ -280,8 +314,10 @@ func textCurves(d *draft) (panels []figure.Panel, err error) {
 			})
 		}
 		for _, g := range task.groups {
-			left.Series = append(left.Series, lines("perplexity", "perplexity", g)...)
-			right.Series = append(right.Series, lines("loss", "position_loss", g)...)
+			perplexities, losses := lines("perplexity", "perplexity", g), lines("loss", "position_loss", g)
+			if shown[g.Label] {
+				left.Series, right.Series = append(left.Series, perplexities...), append(right.Series, losses...)
+			}
 		}
 		panels = append(panels, left, right)
 	}

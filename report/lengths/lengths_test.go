@@ -154,6 +154,25 @@ func TestBest(t *testing.T) {
 	}
 }
 
+// Of more encodings than lines can be told apart, the best ones are drawn; the table has all.
+func TestMostLines(t *testing.T) {
+	dir := t.TempDir()
+	all := strings.Fields("alibi cape cope fire forgetting hope kerple logn pope repo rope t5")
+	for i, pe := range all {
+		made{"even-pairs", pe, []float64{1}, []float64{.5 + float64(i)/100}, 0}.write(t, filepath.Join(dir, pe))
+	}
+	d := &draft{Report: expect.Must(Read(dir))}
+	lines := expect.Must(curves(d))[0].(figure.Lines)
+	var drawn []string
+	for _, s := range lines.Series {
+		drawn = append(drawn, s.ColorOf)
+	}
+	slices.Sort(drawn)
+	expect.Equal(t, "lines", drawn, all[2:])
+	expect.Equal(t, "title", lines.Title, "even-pairs, trained to 20, the best 10 of 12")
+	expect.Equal(t, "rows of the table", len(d.Tables[0].Rows), 4*len(all))
+}
+
 // Texts of one name whose characters differ are two tasks, and a copy of a run counts once.
 func TestTextsOfOneName(t *testing.T) {
 	dir := t.TempDir()
