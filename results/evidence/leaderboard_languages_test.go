@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/internal/number"
 	"torchpe/internal/stats"
 	"torchpe/internal/wording"
@@ -152,8 +153,10 @@ func languageWords(all []language) string {
 		names = append(names, l.plain())
 	}
 	text := fmt.Sprintf("%d of %d encodings have fitted all of %s, with all their seeds. Their **score** on longer "+
-		"inputs is 0 for guessing and 1 if all is right. The best means over these languages: %s.\n\n", len(score),
-		encodings, wording.List(len(names), names), rankedWords(score, 8))
+		"inputs is 0 for guessing and 1 if all is right; it is of the seeds that all these languages have. The best "+
+		"means over these languages: %s.\n\n%d encodings scale positions to the length of the input (%s); they were "+
+		"grouped after a look at the results.\n\n", len(score), encodings, wording.List(len(names), names),
+		rankedWords(score, 8), len(scaled), strings.Join(scaled, ", "))
 	for _, l := range all {
 		text += "* **" + l.title() + "**: " + l.words() + "\n"
 	}
@@ -172,15 +175,11 @@ func languageWords(all []language) string {
 // rankedWords lists the first encodings of a ranking with their means and the intervals of their ranks, and counts
 // those that are worse than the first.
 func rankedWords(ranked []ranking.Standing, n int) string {
-	var best []string
 	worse := 0
-	for i, s := range ranked {
-		if i < n {
-			best = append(best, fmt.Sprintf("`%s` %s (rank %d to %d)", s.Label, point(s.Mean), s.LowRank, s.HighRank))
-		}
+	for _, s := range ranked {
 		worse += oneIf(s.Differs)
 	}
-	return fmt.Sprintf("%s; %d of the others are significantly worse than the first", strings.Join(best, ", "), worse)
+	return fmt.Sprintf("%s; %d of the others are significantly worse than the first", ranksOf(ranked[:n]), worse)
 }
 
 // words says which encodings are the best on longer inputs of the language, or how near those that do not fit come.
@@ -189,7 +188,7 @@ func (l language) words() string {
 	for _, of := range l.models {
 		few += oneIf(len(of.thatFitted()) == len(of))
 	}
-	text := fmt.Sprintf("%d of %d encodings have fitted with all their seeds. ", few, len(l.models))
+	text := fmt.Sprintf("%d of %d encodings have fitted with all their seeds%s. ", few, len(l.models), fittedMasks(l))
 	if len(l.ranked) == 0 {
 		var near []string
 		for _, name := range l.byIID()[:3] {
@@ -200,9 +199,11 @@ func (l language) words() string {
 			number.Bare(l.guess, 1), strings.Join(near, ", "))
 	}
 	guessed := 0
-	var ofScaled []float64
+	var ofScaled, longer, steps []float64
 	for _, s := range l.ranked {
 		guessed += oneIf(s.Mean < l.guess+.05)
+		longer = append(longer, float64(float32(s.Mean))) // equal means may differ in their last bits
+		steps = append(steps, l.models[s.Label].mean("steps"))
 		if slices.Contains(scaled, s.Scheme) {
 			ofScaled = append(ofScaled, s.Mean)
 		}
@@ -210,10 +211,12 @@ func (l language) words() string {
 	text += fmt.Sprintf("Best on longer inputs: %s; %d are less than .05 above guessing, which gives %s. ",
 		rankedWords(l.ranked, 6), guessed, number.Bare(l.guess, 1))
 	if ofScaled != nil {
-		text += fmt.Sprintf("Of the %d whose positions are scaled to the length of the input, %d have fitted: %s to "+
-			"%s. ", len(scaled), len(ofScaled), point(slices.Min(ofScaled)), point(slices.Max(ofScaled)))
+		text += fmt.Sprintf("%d of the scaled ones have fitted: %s to %s. ", len(ofScaled),
+			point(slices.Min(ofScaled)), point(slices.Max(ofScaled)))
 	}
-	return text + maskMedians(l)
+	rho := expect.Must(stats.Spearman(steps, longer))
+	return text + fmt.Sprintf("Spearman's ρ of steps until fitted with accuracy on longer inputs: %s, %s. ",
+		number.Bare(rho.Statistic, 2), number.PText(rho.P)) + maskMedians(l)
 }
 
 // byIID returns the names of the encodings, that of the highest mean IID accuracy first.
@@ -228,6 +231,14 @@ func (l language) byIID() []string {
 // languageTables lists, for each language, the accuracies of all encodings, those that are ranked first.
 func languageTables(all []language) string {
 	var text strings.Builder
+	var scores []string
+	score, _ := scored(all)
+	for i, s := range score {
+		scores = append(scores, fmt.Sprintf("| %g | %d to %d | %s | %s | %d | %s | %s |", s.Rank, s.LowRank, s.HighRank,
+			s.Label, maskCell(s.Scheme), len(s.Seeds), spread(s.Seeds), differs(i, s)))
+	}
+	fmt.Fprintf(&text, "<details><summary>Scores: %d encodings</summary>\n\n%s\n</details>\n\n", len(scores),
+		markdown("| rank | 95 % | encoding | causal mask | n | score | worse than the first |", scores))
 	for _, l := range all {
 		var rows []string
 		isRanked := map[string]bool{}
@@ -237,7 +248,7 @@ func languageTables(all []language) string {
 				measured = "(" + point(of.mean("validation")) + ")"
 			}
 			return fmt.Sprintf("| %s | %s | %s | %s | %d | %s | %s | %s | %s | %s |", rank, interval, name,
-				map[string]string{"yes": "yes"}[maskOf(of.any()["pe"])], len(of), of.fitted(), point(of.mean("train")),
+				maskCell(of.any()["pe"]), len(of), of.fitted(), point(of.mean("train")),
 				point(of.mean("iid")), cmp.Or(measured, of.longer()), differs)
 		}
 		for i, s := range l.ranked {
@@ -267,7 +278,7 @@ func againWords(all []language) string {
 			first[key] = append(first[key], r.number("accuracy"))
 		}
 	}
-	n, same, most := 0, 0, 0.0
+	n, same, most, squares := 0, 0, 0.0, 0.0
 	for _, l := range all {
 		for name, of := range l.models {
 			for seed, r := range of.thatFitted() {
@@ -276,13 +287,12 @@ func againWords(all []language) string {
 					continue
 				}
 				apart := math.Abs(stats.Mean(was) - r.number("validation"))
-				if n, most = n+1, max(most, apart); apart < 1e-9 {
-					same++
-				}
+				n, most, squares = n+1, max(most, apart), squares+apart*apart
+				same += oneIf(apart < 1e-9)
 			}
 		}
 	}
-	return fmt.Sprintf("%d of these models are the same as in [lengths-cpu](../lengths-cpu/README.md), trained again "+
-		"with a later build on another machine: %d have the same accuracy on longer inputs, and the others differ by "+
-		"at most %s. So another machine is another seed.", n, same, point(most))
+	return fmt.Sprintf("%d of these models have the encoding and seed of one in [lengths-cpu](../lengths-cpu/README.md), "+
+		"which another build and machine trained. Their accuracies on longer inputs differ by at most %s (root mean "+
+		"square %s; %d equal).", n, point(most), point(math.Sqrt(squares/float64(n))), same)
 }

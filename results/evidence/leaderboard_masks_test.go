@@ -18,13 +18,17 @@ import (
 // Encodings that are alike count once.
 func maskWords(all []language) string {
 	var sure, unsure []string
+	var p []float64
 	for _, l := range thatAreRanked(all) {
 		families, _ := ranking.Families(l.inOrder(), maskOf)
 		if families[0].Name != "yes" {
 			panic("encodings with a causal mask rank lower on " + l.name + ": change the sentence")
 		}
-		p := onceP(l)
-		if text := fmt.Sprintf("%s (%s)", l.plain(), number.PText(p)); p < .05 {
+		p = append(p, onceP(l))
+	}
+	p = expect.Must(stats.Holm(p))
+	for i, l := range thatAreRanked(all) {
+		if text := fmt.Sprintf("%s (%s)", l.plain(), number.PText(p[i])); p[i] < .05 {
 			sure = append(sure, text)
 		} else {
 			unsure = append(unsure, text)
@@ -34,7 +38,7 @@ func maskWords(all []language) string {
 	if unsure != nil {
 		text += ", and not significantly on " + wording.List(len(unsure), unsure)
 	}
-	return text + "; similar encodings count once, and p is not corrected for the number of languages"
+	return text + "; similar encodings count once, and p is corrected for the number of languages (Holm)"
 }
 
 // maskMedians writes the median ranks of encodings with and without a causal mask.
@@ -47,6 +51,21 @@ func maskMedians(l language) string {
 	return fmt.Sprintf("Median ranks, drawn positions left out: %s for the %d with a causal mask, %s for the %d "+
 		"others (%s; %s if similar encodings count once).", number.Fixed(of["yes"].Median, 1), of["yes"].N,
 		number.Fixed(of["no"].Median, 1), of["no"].N, number.PText(p), number.PText(onceP(l)))
+}
+
+// fittedMasks says, for a language that some fit, how many of the encodings with a causal mask have fitted with all
+// their seeds, and of the others.
+func fittedMasks(l language) string {
+	if len(l.ranked) == 0 {
+		return ""
+	}
+	all, fitted := map[string]int{}, map[string]int{}
+	for _, of := range l.models {
+		mask := maskOf(of.any()["pe"])
+		all[mask]++
+		fitted[mask] += oneIf(len(of) == len(of.thatFitted()))
+	}
+	return fmt.Sprintf(", of those with a causal mask %d of %d", fitted["yes"], all["yes"])
 }
 
 // alike gives encodings that differ little the name of one of them: rotations by the offset, weights that decay with
@@ -76,10 +95,14 @@ func maskOf(scheme string) string {
 	return "no"
 }
 
+// maskCell writes whether an encoding has a causal mask on formal languages.
+func maskCell(scheme string) string { return map[string]string{"yes": "yes"}[maskOf(scheme)] }
+
 // maskPair holds the models of an encoding without and with a causal mask.
 type maskPair struct {
 	scheme        string
 	without, with seeds
+	isTaken       bool // the encoding has a mask by itself
 }
 
 // fit reports whether both have fitted with all their seeds.
@@ -105,8 +128,8 @@ func maskPairs(l language) (pairs []maskPair) {
 		if scheme == "c-nope" {
 			scheme = "nope"
 		}
-		p := maskPair{scheme, l.models[scheme], of}
-		if !isStack && maskOf(scheme) == "yes" {
+		p := maskPair{scheme: scheme, without: l.models[scheme], with: of}
+		if p.isTaken = !isStack && maskOf(scheme) == "yes"; p.isTaken {
 			p.without, p.with = p.with, p.without
 		}
 		pairs = append(pairs, p)
@@ -121,35 +144,41 @@ type effect struct {
 	without, with float64
 	mean          float64 // with less without
 	interval      stats.Interval
-	p, once       float64 // once: if similar encodings count once
+	p             float64
 }
 
-// maskEffectOf returns the effect on a language, which has n = 0 if fewer than two pairs have fitted.
-func maskEffectOf(l language) (e effect) {
+// String writes the difference with its interval.
+func (e effect) String() string {
+	return fmt.Sprintf("%s (95 %%: %s; %d encodings)", point(e.mean), span(e.interval), e.n)
+}
+
+// effectOf returns the effect over some pairs, which has n = 0 if fewer than two have fitted.
+func effectOf(pairs []maskPair) (e effect) {
 	var without, with []float64
-	groups := map[string][]float64{}
-	for _, p := range maskPairs(l) {
+	for _, p := range pairs {
 		if p.fit() {
-			before, after := p.without.mean("validation"), p.with.mean("validation")
-			without, with = append(without, before), append(with, after)
-			e.better += oneIf(after > before)
-			group := cmp.Or(alike[p.scheme], p.scheme)
-			groups[group] = append(groups[group], after-before)
+			without, with = append(without, p.without.mean("validation")), append(with, p.with.mean("validation"))
+			e.better += oneIf(with[e.n] > without[e.n])
+			e.n++
 		}
 	}
-	if len(groups) < 2 {
+	if e.n < 2 {
 		return effect{}
 	}
-	var once, none []float64
-	for _, of := range groups {
-		once, none = append(once, stats.Mean(of)), append(none, 0)
-	}
-	e.n, e.without, e.with = len(with), stats.Mean(without), stats.Mean(with)
+	e.without, e.with = stats.Mean(without), stats.Mean(with)
 	e.mean = e.with - e.without
 	test := expect.Must(stats.PairedT(with, without))
 	e.interval = expect.Must(stats.StudentInterval(e.mean, e.mean/test.Statistic, test.DF, .95))
-	e.p, e.once = test.P, expect.Must(stats.PairedT(once, none)).P
+	e.p = test.P
 	return e
+}
+
+// effects returns the effects of masks that were added on a language, and of those that encodings have themselves.
+func effects(l language) (added, own effect) {
+	pairs := maskPairs(l)
+	isTaken := func(p maskPair) bool { return p.isTaken }
+	own = effectOf(slices.DeleteFunc(slices.Clone(pairs), func(p maskPair) bool { return !isTaken(p) }))
+	return effectOf(slices.DeleteFunc(pairs, isTaken)), own
 }
 
 // maskEffect says what a causal mask adds to an encoding.
@@ -163,19 +192,23 @@ func maskEffect(all []language) string {
 			continue
 		}
 		heads += fmt.Sprintf(" %s, without | with |", l.plain())
+		fitWithout, fitWith := 0, 0
 		for _, p := range pairs {
 			for len(cells[p.scheme]) < columns {
 				cells[p.scheme] = append(cells[p.scheme], "–")
 			}
 			cells[p.scheme] = append(cells[p.scheme], p.without.longer(), p.with.longer())
+			fitWithout += oneIf(len(p.without) == len(p.without.thatFitted()))
+			fitWith += oneIf(len(p.with) == len(p.with.thatFitted()))
 		}
 		columns += 2
-		if e := maskEffectOf(l); e.n > 0 {
-			fmt.Fprintf(&text, "* **%s**: %d of %d encodings have fitted both without and with a mask; %d of them are "+
-				"better with it. Means %s without and %s with: difference %s (95 %%: %s; paired t-test, %s; %s if "+
-				"similar encodings count once).\n", l.title(), e.n, len(pairs), e.better, point(e.without),
-				point(e.with), point(e.mean), span(e.interval), number.PText(e.p), number.PText(e.once))
-		}
+		e := effectOf(pairs)
+		added, own := effects(l)
+		fmt.Fprintf(&text, "* **%s**: %d of %d encodings fit without a mask and %d with it; of the %d that do both, "+
+			"%d are better with it. Means %s without and %s with: difference %s (95 %%: %s; paired t-test, %s). "+
+			"Where the mask is added: %v; where it is the encoding's own: %v.\n", l.title(), fitWithout, len(pairs),
+			fitWith, e.n, e.better, point(e.without), point(e.with), point(e.mean), span(e.interval),
+			number.PText(e.p), added, own)
 	}
 	var rows []string
 	for _, name := range slices.Sorted(maps.Keys(cells)) {
@@ -187,17 +220,14 @@ func maskEffect(all []language) string {
 
 // maskSummary says what the mask alone adds to an encoding.
 func maskSummary(all []language) string {
-	var parts []string
+	var adds, keeps []string
 	for _, l := range all {
-		if e := maskEffectOf(l); e.n > 1 {
-			parts = append(parts, fmt.Sprintf("%s on %s (95 %%: %s; %d encodings)", point(e.mean),
-				l.plain(), span(e.interval), e.n))
+		if added, own := effects(l); own.n > 1 {
+			adds = append(adds, fmt.Sprintf("%v on %s", added, l.plain()))
+			keeps = append(keeps, fmt.Sprintf("%v", own))
 		}
 	}
-	if parts == nil {
-		return "None was trained with and without its mask."
-	}
-	return "The mask itself does it: added to encodings without one (`c-nope+rope`, `--c-nope-temperature 1`), or " +
-		"taken from those with one, it raises the mean accuracy by " +
-		wording.List(len(parts), parts) + "."
+	return "Much of this is the mask: added to encodings without one (`c-nope+rope`, `--c-nope-temperature 1`), it " +
+		"raises the mean accuracy by " + wording.List(len(adds), adds) + ". Encodings that have one are better than " +
+		"without it by " + wording.List(len(keeps), keeps) + " on these."
 }

@@ -15,24 +15,32 @@ import (
 func startTable(puzzles map[string]entry, network, fmri board, longer []language) string {
 	const table = "learn-0.2"
 	share := func(b board) string {
-		i := slices.IndexFunc(b.ranked, func(s ranking.Standing) bool { return s.Label == table })
-		return fmt.Sprintf("%s of what can be learned, rank %g of %d", point(b.ranked[i].Mean), b.ranked[i].Rank,
-			len(b.ranked))
+		s := b.ranked[slices.IndexFunc(b.ranked, func(s ranking.Standing) bool { return s.Label == table })]
+		return fmt.Sprintf("%s, rank %g (%d to %d) of %d", point(s.Mean), s.Rank, s.LowRank, s.HighRank, len(b.ranked))
 	}
 	score, _ := scored(longer)
 	return markdown("| what you know of your tokens | use | measured | not known |", []string{
 		fmt.Sprintf("| their cells on a grid | %s | accuracy on validation puzzles, five seeds (in brackets) | "+
-			"whether these differ; other grids than 4 x 4 |", onGrid(puzzles)),
-		fmt.Sprintf("| only which is which, as of brain regions | `learn`, starting at σ = 0.2, added once | "+
-			"simulated network, 4,000 steps: %s; fMRI, 12,000 steps, half of the regions masked: %s | whether "+
-			"training the table helps: `random` predicts as well |", share(network), share(fmri)),
-		fmt.Sprintf("| an order, and inputs are longer than in training | %s; to others, add a causal "+
-			"mask | score on longer inputs of %d formal "+
-			"languages, two or three seeds (in brackets); 0 is guessing | larger models, other languages |",
-			marked(byScore(meansOf(score))[:3], meansOf(score)), len(thatAreRanked(longer))),
-		"| an order, and all inputs are equally long | – | no task here is of this kind | compare encodings on your " +
-			"data: `torchpe advise` |",
+			"whether these and the next ones differ; other grids than 4 x 4 |", onGrid(puzzles)),
+		fmt.Sprintf("| only which is which, as of brain regions | `learn`, starting at σ = 0.2, added once | share of "+
+			"a conditional Gaussian's gain, half of the tokens masked, three seeds: simulated network, 4,000 steps: %s; "+
+			"fMRI, 12,000 steps: %s | whether training the table helps: no difference from `random` is seen |",
+			share(network), share(fmri)),
+		fmt.Sprintf("| an order, and inputs are longer than in training | %s; to others, a causal mask | score on "+
+			"longer inputs of %d formal languages, two or three seeds; 0 is guessing | larger models, other "+
+			"languages |", ranksOf(score[:3]), len(thatAreRanked(longer))),
+		"| an order, and all inputs are equally long | – | no task here is of this kind: puzzles are a grid, the " +
+			"network has no order | compare encodings on your data: `torchpe advise` |",
 	}) + "\n"
+}
+
+// ranksOf lists encodings with their means and the intervals of their ranks.
+func ranksOf(ranked []ranking.Standing) string {
+	var all []string
+	for _, s := range ranked {
+		all = append(all, fmt.Sprintf("`%s` %s (rank %d to %d)", s.Label, point(s.Mean), s.LowRank, s.HighRank))
+	}
+	return strings.Join(all, ", ")
 }
 
 // marked lists encodings with a number of each.
@@ -71,24 +79,25 @@ func startWords(m models, ranked []ranking.Standing, network, fmri board, longer
 			later[name] = network.share("50", stats.Mean(errors))
 		}
 	}
-	leader := byScore(later)[0]
+	leader, behind := byScore(later)[0], byScore(later)[1]
 	return wrapped(fmt.Sprintf(`* **No encoding leads on all tasks.** `+"`%s`"+`,
 the best on longer inputs, has %s on puzzles and %s on the network.
 * **A table that every block adds should start small**: with fifteen seeds, σ = 0.2 solves %s of the validation puzzles
 and σ = 2 solves %s. Added once, σ = 2 solves %s, and %s if the answer is read at the probe. With dropout .1 in
 training, σ = 0.2 at every block solves %s. `+"`2d-fixed`"+`, the ground truth, solves %s with the dropout of the
 published code, which is significantly more than the table does, and %s without, where the table is ahead by %s (95 %%:
-%s). The difference is not significant if both have dropout, if the table is trained for 400 epochs, or at width 160
+%s). No difference is seen if both have dropout, if the table is trained for 400 epochs, or at width 160
 (five seeds).
-* **Which is which**: `+"`random`"+`, which is not trained, predicts as well as `+"`learn`"+`, but only a trained
-table can be read as a map (`+"`torchpe analyze map`"+`). Ranks on the network tell how fast an encoding
-learns: `+"`%s`"+`, which has %s after 4,000 steps, has the best mean after 50,000 (%s; learn-0.2 %s). On
-fMRI, %s has the best mean, not significantly; %s are the last, which know at most offsets.
+* **Which is which**: no difference between `+"`random`"+`, a table that is not trained, and `+"`learn`"+` is seen,
+but only a table that starts small and is trained can be read as a map (`+"`torchpe analyze map`"+`; on the network
+σ = 0.1). Ranks on the network are those of fast learners: `+"`%s`"+`, which has %s after 4,000 steps, has the best
+mean of nine encodings after 50,000 at a tenth of the rate (%s; %s %s, learn-0.2 %s). On fMRI, %s has the best mean,
+not significantly; %s are the last, which know at most offsets.
 * **Longer inputs**: %s. %s
 `, best, place(best, ranked), place(best, network.ranked), mean("learn-0.2"), mean("learn-2"), mean("learn-2, once"),
 		mean("learn-2, once, probe"), mean("learn-0.2 with dropout"), mean("2d-fixed"),
 		mean("2d-fixed without dropout"), point(undropped.mean), span(undropped.seeds), leader,
-		place(leader, network.ranked), point(later[leader]), point(later["learn-0.2"]),
+		place(leader, network.ranked), point(later[leader]), behind, point(later[behind]), point(later["learn-0.2"]),
 		firstOf(fmri.ranked), lastOf(fmri.ranked),
 		maskWords(longer), maskSummary(longer)))
 }

@@ -82,8 +82,8 @@ func factsOf(r row) pe.Facts {
 }
 
 // onceTable compares tables that are added once with the same at every block.
-func onceTable(by map[string]entry) string {
-	var rows, told []string
+func onceTable(m models, by map[string]entry) string {
+	var rows, told, many []string
 	var less []onceLess
 	for _, name := range slices.Sorted(maps.Keys(by)) {
 		once, isThere := by[name+", once"]
@@ -96,6 +96,9 @@ func onceTable(by map[string]entry) string {
 		if item.WelchTells(item.WelchP(a, b)) {
 			told = append(told, name)
 		}
+		if d := m.less(name+", once", name); d.n >= manySeeds {
+			many = append(many, fmt.Sprintf("%s %s (%s)", name, point(d.mean), span(d.seeds)))
+		}
 	}
 	most, least := slices.MaxFunc(less, byLess), slices.MinFunc(less, byLess)
 	ahead := slices.DeleteFunc(slices.Clone(less), func(d onceLess) bool { return d.less <= .05 })
@@ -107,8 +110,9 @@ func onceTable(by map[string]entry) string {
 The means of %[2]d of %[1]d tables are more than .05 higher if they are added once: %[3]s. With three seeds this is
 significant for %[8]s alone (Welch's test, not corrected), and some of these tables were trained on a GPU in one
 placement only. The largest gain of adding once is %[4]s (%[5]s), the largest loss %[6]s (%[7]s).
+With %[9]d seeds ([Evidence](../evidence/README.md)) adding once gains (95 %%): %[10]s.
 `, len(less), len(ahead), wording.List(len(names), names), point(most.less), most.name, point(-least.less),
-		least.name, strings.Join(told, ", ")))
+		least.name, strings.Join(told, ", "), manySeeds, strings.Join(many, "; ")))
 }
 
 // onceLess says how much more of the puzzles a table solves once than at every block.

@@ -136,60 +136,55 @@ func notRun(fmri board, all []language) string {
 		}
 		few = append(few, fmt.Sprintf("%s %d", l.plain(), n))
 	}
-	return wrapped(fmt.Sprintf("**Not run**: %sof the %d encodings for languages so many have fewer than three seeds: "+
-		"%s. Parity check was tried with ten encodings, and none fits.\n", strings.Join(left, ""), len(encodings),
+	return wrapped(fmt.Sprintf("**Not run**: %sthird seeds of some of the %d encodings on languages: %s lack one. Parity "+
+		"check was tried with ten encodings, and none fits.\n", strings.Join(left, ""), len(encodings),
 		strings.Join(few, ", ")))
 }
 
 // taskWords says how the tasks go together, whether an encoding is among the first on all, and where the best on longer
 // inputs is on the others.
-func taskWords(fitted map[string]entry, network board, puzzles []ranking.Standing, all []language) string {
-	share := meansOf(network.ranked)
-	accuracy := map[string]float64{}
-	for name, e := range fitted {
-		accuracy[name] = e.rows.mean("validation")
-	}
-	var parts []string
-	var p []float64
+func taskWords(network board, puzzles []ranking.Standing, all []language) string {
+	var rows []string
+	var p, free []float64
 	for _, l := range thatAreRanked(all) {
-		with := func(what string, of map[string]float64) string {
+		rho := func(ranked, of []ranking.Standing, p *[]float64) string {
 			var x, y []float64
-			for _, s := range l.ranked {
-				if v, has := of[s.Label]; has {
-					x, y = append(x, v), append(y, s.Mean)
-				}
+			for _, at := range onBoth(ranked, of, changes) { // equal means may differ in their last bits
+				x, y = append(x, float64(float32(at.X))), append(y, float64(float32(at.Y)))
 			}
 			test := expect.Must(stats.Spearman(x, y))
-			p = append(p, test.P)
-			return fmt.Sprintf("%s with %s (%d encodings, %s)", number.Bare(test.Statistic, 2), what, len(x),
-				number.PText(test.P))
+			*p = append(*p, test.P)
+			return fmt.Sprintf("%s (%d, %s)", number.Bare(test.Statistic, 2), len(x), number.PText(test.P))
 		}
-		parts = append(parts, fmt.Sprintf("%s, %s and %s", l.plain(), with("puzzles", accuracy),
-			with("the network", share)))
-	}
-	ranked, _ := scored(all)
-	score := meansOf(ranked)
-	best := byScore(score)
-	n, first := 0, []string(nil)
-	inThird := func(of map[string]float64, name string) bool {
-		return slices.Index(byScore(of), name) < len(of)/3
-	}
-	for _, name := range best {
-		_, onPuzzles := accuracy[name]
-		if _, onNetwork := share[name]; !onPuzzles || !onNetwork {
-			continue
+		unmasked := slices.DeleteFunc(slices.Clone(l.ranked),
+			func(s ranking.Standing) bool { return maskOf(s.Scheme) == "yes" })
+		row := "| " + l.plain()
+		for _, of := range [][]ranking.Standing{puzzles, network.ranked} {
+			row += " | " + rho(l.ranked, of, &p) + " | " + rho(unmasked, of, &free)
 		}
-		if n++; inThird(accuracy, name) && inThird(share, name) && inThird(score, name) {
+		rows = append(rows, row+" |")
+	}
+	score, _ := scored(all)
+	tasks := []map[string]float64{{}, {}, {}} // means by name, of those that are ranked on all three
+	for _, at := range onBoth(network.ranked, puzzles, changes) {
+		if of, has := meansOf(score)[at.Label]; has {
+			tasks[0][at.Label], tasks[1][at.Label], tasks[2][at.Label] = at.X, at.Y, of
+		}
+	}
+	var first []string
+	for _, name := range byScore(tasks[2]) {
+		isFirst := true
+		for _, of := range tasks {
+			isFirst = isFirst && slices.Index(byScore(of), name) < len(of)/3
+		}
+		if isFirst {
 			first = append(first, "`"+name+"`")
 		}
 	}
+	best := score[0].Label
 	place := func(of []ranking.Standing) string {
-		labelled := func(s ranking.Standing) bool { return s.Label == best[0] }
+		labelled := func(s ranking.Standing) bool { return s.Label == best }
 		return fmt.Sprintf("rank %g of %d", of[slices.IndexFunc(of, labelled)].Rank, len(of))
-	}
-	hold := 0
-	for _, of := range expect.Must(stats.Holm(p)) {
-		hold += oneIf(of < .05)
 	}
 	are := "None is"
 	switch len(first) {
@@ -199,11 +194,20 @@ func taskWords(fitted map[string]entry, network board, puzzles []ranking.Standin
 	default:
 		are = strings.Join(first, ", ") + " are"
 	}
-	return wrapped(fmt.Sprintf("%d encodings are ranked on puzzles and the network and have fitted the languages. "+
-		"%s in the first third of all these tasks. `%s`, the best on languages by its mean score, has %s on puzzles "+
-		"and %s on the network. Spearman's ρ of accuracy on longer inputs: %s. If the p of these %d are corrected "+
-		"(Holm), %d are below .05.\n", n, are, best[0], place(puzzles), place(network.ranked),
-		strings.Join(parts, "; "), len(p), hold))
+	below := func(p []float64) (n int) {
+		for _, of := range expect.Must(stats.Holm(p)) {
+			n += oneIf(of < .05)
+		}
+		return n
+	}
+	return wrapped(fmt.Sprintf("%d encodings are ranked on puzzles, the network and the score on languages. %s in the "+
+		"first third of them on all three. `%s`, the best on languages by its mean score, has %s on puzzles and %s on "+
+		"the network.\n\nSpearman's ρ of accuracy on longer inputs with the other tasks (encodings, p), of all "+
+		"encodings and of those without a causal mask. If p are corrected for %d tests (Holm), %d of all encodings and "+
+		"%d without a mask are below .05.\n", len(tasks[2]), are, best, place(puzzles), place(network.ranked), len(p),
+		below(p), below(free))) + "\n" +
+		markdown("| longer inputs of | ρ with puzzles | without causal masks | ρ with the network | without causal "+
+			"masks |", rows)
 }
 
 // meansOf returns the means of ranked encodings by their names.

@@ -168,7 +168,7 @@ func TestLeaderboard(t *testing.T) {
 		{"unfitted", unfittedTable(unfitted, begun, costs)},
 		{"fresh", freshWords(ranked, by)},
 		{"confounds", confoundWords(ranked, by)},
-		{"once", onceTable(by)},
+		{"once", onceTable(m, by)},
 		{"devices", deviceWords(slices.Concat(fitted, unfitted))},
 		{"missing", missing("leader-lst", trained)},
 		{"families", familyWords(ranked)},
@@ -178,7 +178,7 @@ func TestLeaderboard(t *testing.T) {
 		{"fmri", fmriWords(fmri)}, {"fmri, ranks", fmri.table()},
 		{"languages", languageWords(languages)}, {"languages, masks", maskEffect(languages)},
 		{"languages, tables", languageTables(languages)},
-		{"tasks, words", taskWords(by, network, ranked, languages)},
+		{"tasks, words", taskWords(network, ranked, languages)},
 		{"tasks", taskTable(by, unfitted, network, fmri, languages)}, {"tasks, not run", notRun(fmri, languages)},
 	})
 
