@@ -101,7 +101,8 @@ var factors = config.Keys(func(s config.Setting) bool { return s.Factor })
 func (m Model) TrainedAs() (map[string]string, error) {
 	identity, err := m.Identity()
 	maps.DeleteFunc(identity, func(key, _ string) bool {
-		return key == "members.sigma" || key == "sequence.places" || strings.HasPrefix(strings.TrimPrefix(key, "members."), "pe")
+		return key == "members.sigma" || key == "sequence.places" ||
+			strings.HasPrefix(strings.TrimPrefix(key, "members."), "pe")
 	})
 	return identity, err
 }

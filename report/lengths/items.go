@@ -59,9 +59,9 @@ func specs() []spec {
 		{ID: "lengths", Section: "Accuracy by length", Title: "Accuracy against the length of the input",
 			Of: languages, Rows: pairs(curves),
 			Caption: "Share of correct symbols in outputs for held-out inputs; one line per encoding (of more than " +
-				"ten, the ten best on longer inputs), bands from smallest to largest of its models. A line ends early if the encoding has no positions for " +
-				"longer inputs. *: not all models have fitted (" + criterion + "); they say nothing about " +
-				"longer inputs."},
+				"ten, the ten best on longer inputs), bands from smallest to largest of its models. A line ends " +
+				"early if the encoding has no positions for longer inputs. *: not all models have fitted (" +
+				criterion + "); they say nothing about longer inputs."},
 		{ID: "models", Section: "Models", Title: "Training, lengths of training, and longer",
 			Of: languages, Tables: []func(*draft){models},
 			Caption: "Train: mean over the steps since the last record but one; IID: held-out inputs of the lengths " +

@@ -23,8 +23,8 @@ func startTable(puzzles map[string]entry, network, fmri board, longer []language
 		fmt.Sprintf("| their cells on a grid | %s | accuracy on validation puzzles, five seeds (in brackets) | "+
 			"whether these and the next ones differ; other grids than 4 x 4 |", onGrid(puzzles)),
 		fmt.Sprintf("| only which is which, as of brain regions | `learn`, starting at σ = 0.2, added once | share of "+
-			"a conditional Gaussian's gain, half of the tokens masked, three seeds: simulated network, 4,000 steps: %s; "+
-			"fMRI, 12,000 steps: %s | whether training the table helps: no difference from `random` is seen |",
+			"a conditional Gaussian's gain, half of the tokens masked, three seeds: simulated network, 4,000 steps: "+
+			"%s; fMRI, 12,000 steps: %s | whether training the table helps: no difference from `random` is seen |",
 			share(network), share(fmri)),
 		fmt.Sprintf("| an order, and inputs are longer than in training | %s; to others, a causal mask | score on "+
 			"longer inputs of %d formal languages, two or three seeds; 0 is guessing | larger models, other "+
