@@ -293,6 +293,7 @@ func againWords(all []language) string {
 		}
 	}
 	return fmt.Sprintf("%d of these models have the encoding and seed of one in "+
-		"[lengths-cpu](../lengths-cpu/README.md), which another build and machine trained. Their accuracies on longer inputs differ by at most %s (root mean "+
-		"square %s; %d equal).", n, point(most), point(math.Sqrt(squares/float64(n))), same)
+		"[lengths-cpu](../lengths-cpu/README.md), which another build and machine trained. Their accuracies on longer "+
+		"inputs differ by at most %s (root mean square %s; %d equal).", n, point(most),
+		point(math.Sqrt(squares/float64(n))), same)
 }

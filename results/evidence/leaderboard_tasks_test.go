@@ -203,9 +203,9 @@ func taskWords(network board, puzzles []ranking.Standing, all []language) string
 	return wrapped(fmt.Sprintf("%d encodings are ranked on puzzles, the network and the score on languages. %s in the "+
 		"first third of them on all three. `%s`, the best on languages by its mean score, has %s on puzzles and %s on "+
 		"the network.\n\nSpearman's ρ of accuracy on longer inputs with the other tasks (encodings, p), of all "+
-		"encodings and of those without a causal mask. If p are corrected for %d tests (Holm), %d of all encodings "+
-		"and %d without a mask are below .05.\n", len(tasks[2]), are, best, place(puzzles), place(network.ranked), len(p),
-		below(p), below(free))) + "\n" +
+		"encodings and of those without a causal mask. If p are corrected for %d tests (Holm), %d of all "+
+		"encodings and %d without a mask are below .05.\n", len(tasks[2]), are, best, place(puzzles),
+		place(network.ranked), len(p), below(p), below(free))) + "\n" +
 		markdown("| longer inputs of | ρ with puzzles | without causal masks | ρ with the network | without causal "+
 			"masks |", rows)
 }
