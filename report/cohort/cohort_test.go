@@ -61,18 +61,20 @@ func TestFind(t *testing.T) {
 		expect.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
 			os.WriteFile(path, []byte(text), 0o644)))
 	}
-	// A link to a run elsewhere is named, one to a run that is found is not.
+	// A link to a run elsewhere is named, and one to a folder of runs; those to runs that are found are not.
 	elsewhere := synthetic.Dir(t, synthetic.Run{Name: "c", Task: "lst", PE: "nope", Seeds: []int{1}})
 	expect.NoError(t, errors.Join(os.Symlink(filepath.Join(elsewhere, "c"), filepath.Join(dir, "link")),
-		os.Symlink("a", filepath.Join(dir, "latest"))))
+		os.Symlink(elsewhere, filepath.Join(dir, "links")), os.Symlink("a", filepath.Join(dir, "latest")),
+		os.Symlink(filepath.Join(dir, "b"), filepath.Join(dir, "whole"))))
 	found, skipped, err := cohort.Find(dir)
 	if err != nil || len(found) != 2 || found[0].Name != "a" || found[1].Name != "b/two" {
 		t.Fatalf("%v, %v", found, err)
 	}
-	if len(skipped) != 4 || !strings.HasPrefix(skipped[0].Reason, filepath.Join(dir, "link")+" is a link to a run") {
+	if len(skipped) != 5 || !strings.HasPrefix(skipped[0].Reason, filepath.Join(dir, "link")+" is a link to runs") ||
+		!strings.HasPrefix(skipped[1].Reason, filepath.Join(dir, "links")+" is a link to runs") {
 		t.Fatalf("skipped %+v", skipped)
 	}
-	if skipped = skipped[1:]; !strings.Contains(skipped[0].Reason, "99") ||
+	if skipped = skipped[2:]; !strings.Contains(skipped[0].Reason, "99") ||
 		!strings.Contains(skipped[1].Reason, "99") ||
 		!strings.Contains(skipped[2].Reason, "stopped after 0 of 0 epochs") {
 		t.Errorf("skipped %+v", skipped)

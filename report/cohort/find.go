@@ -58,7 +58,7 @@ func Find(root string) (found []*Run, skipped []Skipped, err error) {
 }
 
 // Places returns the places of runs that Find reads: finished or not, of any version. Unreadable folders, and
-// links to runs elsewhere, are returned as skipped.
+// links to runs or folders of runs elsewhere, are returned as skipped.
 func Places(root string) (places []Place, skipped []Skipped, err error) {
 	if root, err = filepath.EvalSymlinks(root); err != nil {
 		return nil, nil, err
@@ -93,13 +93,33 @@ func Places(root string) (places []Place, skipped []Skipped, err error) {
 	})
 	for _, link := range links {
 		target, err := filepath.EvalSymlinks(link)
-		isFound := slices.ContainsFunc(places, func(p Place) bool { return p.Dir == target })
-		if is, _ := looksLikeRun(target); err == nil && is && !isFound {
-			skipped = append(skipped,
-				Skipped{link, link + " is a link to a run, and links are not followed: give the run itself"})
+		if err == nil && !isWithin(target, root) && hasRuns(target) {
+			skipped = append(skipped, Skipped{link, fmt.Sprintf("%s is a link to runs, and links are not followed: "+
+				"give %s itself", link, target)})
 		}
 	}
 	return places, skipped, err
+}
+
+// isWithin reports whether a path is a folder or below it. One of them may be absolute and the other not.
+func isWithin(path, folder string) bool {
+	path, err := filepath.Abs(path)
+	root, rootErr := filepath.Abs(folder)
+	below, relErr := filepath.Rel(root, path)
+	return errors.Join(err, rootErr, relErr) == nil && filepath.IsLocal(below)
+}
+
+// hasRuns reports whether a folder is a run, or has runs in it or up to three folders down, as a folder of sweeps has.
+func hasRuns(dir string) bool {
+	for _, below := range []string{"", "*", "*/*", "*/*/*"} {
+		files, _ := filepath.Glob(filepath.Join(dir, below, "config.json")) // no error: the pattern is valid
+		for _, file := range files {
+			if is, err := looksLikeRun(filepath.Dir(file)); is && err == nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func isFile(path string) bool {
