@@ -184,11 +184,10 @@ func rankedWords(ranked []ranking.Standing, n int) string {
 
 // words says which encodings are the best on longer inputs of the language, or how near those that do not fit come.
 func (l language) words() string {
-	few := 0
-	for _, of := range l.models {
-		few += oneIf(len(of.thatFitted()) == len(of))
-	}
-	text := fmt.Sprintf("%d of %d encodings have fitted with all their seeds%s. ", few, len(l.models), fittedMasks(l))
+	masked, ofMasked := fittedOf(l, "yes")
+	free, ofFree := fittedOf(l, "no")
+	text := fmt.Sprintf("%d of %d encodings have fitted with all their seeds, of those with a causal mask %d of %d. ",
+		masked+free, ofMasked+ofFree, masked, ofMasked)
 	if len(l.ranked) == 0 {
 		var near []string
 		for _, name := range l.byIID()[:3] {

@@ -53,19 +53,32 @@ func maskMedians(l language) string {
 		number.Fixed(of["no"].Median, 1), of["no"].N, number.PText(p), number.PText(onceP(l)))
 }
 
-// fittedMasks says, for a language that some fit, how many of the encodings with a causal mask have fitted with all
-// their seeds, and of the others.
-func fittedMasks(l language) string {
-	if len(l.ranked) == 0 {
+// fittedOf counts the encodings with a causal mask, or without, that have fitted a language with all their seeds.
+func fittedOf(l language, mask string) (fitted, all int) {
+	for _, of := range l.models {
+		if maskOf(of.any()["pe"]) == mask {
+			all++
+			fitted += oneIf(len(of) == len(of.thatFitted()))
+		}
+	}
+	return fitted, all
+}
+
+// hinders names the languages that fewer encodings with a causal mask have fitted than others.
+func hinders(all []language) string {
+	var texts []string
+	for _, l := range thatAreRanked(all) {
+		with, ofWith := fittedOf(l, "yes")
+		without, ofWithout := fittedOf(l, "no")
+		if with*ofWithout < without*ofWith {
+			texts = append(texts, fmt.Sprintf("%s (%d of %d; of the others %d of %d)", l.plain(), with, ofWith, without,
+				ofWithout))
+		}
+	}
+	if texts == nil {
 		return ""
 	}
-	all, fitted := map[string]int{}, map[string]int{}
-	for _, of := range l.models {
-		mask := maskOf(of.any()["pe"])
-		all[mask]++
-		fitted[mask] += oneIf(len(of) == len(of.thatFitted()))
-	}
-	return fmt.Sprintf(", of those with a causal mask %d of %d", fitted["yes"], all["yes"])
+	return " Fewer encodings with a mask have fitted " + wording.List(len(texts), texts) + "."
 }
 
 // alike gives encodings that differ little the name of one of them: rotations by the offset, weights that decay with
@@ -229,5 +242,5 @@ func maskSummary(all []language) string {
 	}
 	return "Much of this is the mask: added to encodings without one (`c-nope+rope`, `--c-nope-temperature 1`), it " +
 		"raises the mean accuracy by " + wording.List(len(adds), adds) + ". Encodings that have one are better than " +
-		"without it by " + wording.List(len(keeps), keeps) + " on these."
+		"without it by " + wording.List(len(keeps), keeps) + " on these." + hinders(all)
 }
