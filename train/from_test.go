@@ -221,15 +221,12 @@ func TestStartFromOtherPlaces(t *testing.T) {
 
 // TestPlacesAreData: a run does not continue if the tokens of its data have other places.
 func TestPlacesAreData(t *testing.T) {
-	c := tinyMasked(t, "learn")
-	c.Steps, c.Task, c.Masked.NMAR = 2, "masked", nil
 	for scheme, positions := range map[string]string{"learn": "name,order\na,1\nb,0\nc,2\n",
 		"rope-2d": "name,x,y\na,1.5,2\nb,3,4\nc,9,8\n", "laplacian": "from,to\na,b\na,c\n"} {
+		c := tinyMasked(t, scheme)
+		c.Steps, c.Task, c.Masked.NMAR = 2, "masked", nil
 		path := expect.File(t, "order.csv", positions)
 		c.Positions = &config.PositionsConfig{File: path, SHA256: expect.Must(config.SumOf(path))}
-		if c.PE = scheme; scheme != "learn" {
-			c.Members[0].Sigma, c.Members[1].Sigma = nil, nil
-		}
 		var prints []string
 		for _, names := range []string{"a,b,c\n", "b,a,c\n"} {
 			data := expect.File(t, "a.csv", names+strings.Repeat("1,2,4\n2,5,1\n7,3,3\n", 20))
