@@ -11,8 +11,8 @@ import (
 // own layer and of those below, and the third-party modules of thirdParty. A folder that is not
 // listed fails the test. See ARCHITECTURE.md.
 var layers = [][]string{
-	{"internal/atomicfile", "internal/expect", "internal/layers", "internal/number", "internal/paper",
-		"internal/wording"},
+	{"internal/atomicfile", "internal/expect", "internal/layers", "internal/machine", "internal/number",
+		"internal/paper", "internal/wording"},
 	{"internal/stats", "internal/metrics"},
 	{"data"},
 	{"torchpe"},

@@ -1,12 +1,14 @@
 package torchpe
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
 
+	"torchpe/internal/machine"
 	"torchpe/torchpe/internal/ctorch"
 )
 
@@ -35,7 +37,7 @@ type System struct {
 	CPUs            int      `json:"cpus"`
 	CPU             string   `json:"cpu"`
 	TotalMemory     int64    `json:"total_memory"` // bytes
-	FreeMemory      int64    `json:"free_memory"`  // bytes available to programs
+	FreeMemory      int64    `json:"free_memory"`  // bytes available to the process, within its control groups
 	Problems        []string `json:"problems"`     // each with advice
 }
 
@@ -47,9 +49,10 @@ func DescribeSystem() System {
 		CUDA: c.CUDAAvailable, CUDAReason: c.CUDAReason, CUDAKernels: c.CUDAKernels, CUDABF16: c.CUDABF16,
 		GPUs: []GPU{},
 		BLAS: c.BLAS, BLASKernel: c.BLASKernel, BLASRepair: c.BLASRepair, FusedKernels: c.Kernels,
-		Threads: c.Threads, CPUs: runtime.NumCPU(), CPU: cpuName(), Problems: []string{},
+		Threads: c.Threads, CPUs: runtime.NumCPU(), CPU: cmp.Or(machine.CPU(), runtime.GOARCH), Problems: []string{},
 	}
-	s.TotalMemory, s.FreeMemory = memory()
+	total, free := machine.Memory("/")
+	s.TotalMemory, s.FreeMemory = total, max(0, free)
 	for i := range c.GPUs {
 		name, total, free, err := ctorch.GPU(i)
 		if err != nil {
@@ -101,36 +104,6 @@ func slowKernel(have, wanted string) bool {
 }
 
 func versionText(v int) string { return fmt.Sprintf("%d.%d.%d", v/10000, v/100%100, v%100) }
-
-// cpuName returns the processor's name from /proc/cpuinfo, or the architecture.
-func cpuName() string {
-	text, err := os.ReadFile("/proc/cpuinfo")
-	if err == nil {
-		for line := range strings.Lines(string(text)) {
-			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-				return strings.TrimSpace(value)
-			}
-		}
-	}
-	return runtime.GOARCH
-}
-
-// memory returns the machine's memory in bytes from /proc/meminfo, or zeros if it does not exist.
-func memory() (total, free int64) {
-	text, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return 0, 0
-	}
-	for line := range strings.Lines(string(text)) {
-		var kib int64
-		if n, _ := fmt.Sscanf(line, "MemTotal: %d", &kib); n == 1 {
-			total = kib << 10
-		} else if n, _ := fmt.Sscanf(line, "MemAvailable: %d", &kib); n == 1 {
-			free = kib << 10
-		}
-	}
-	return total, free
-}
 
 // SetThreads sets the number of threads per operator.
 func SetThreads(n int) { ctorch.SetThreads(n) }

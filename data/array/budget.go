@@ -3,13 +3,12 @@ package array
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"unsafe"
+
+	"torchpe/internal/machine"
 )
 
 // Budget bounds the bytes that reading one file allocates, including decompressed bytes. Readers
@@ -108,67 +107,14 @@ var limit atomic.Int64
 func SetLimit(bytes int64) { limit.Store(bytes) }
 
 // Limit returns the size of a budget: that of SetLimit, or else half of the memory that was
-// available when it was first needed, because an array may be copied once while it is used.
+// available when it was first needed, because an array may be copied once while it is used; 4 GB if that is unknown.
 func Limit() int64 {
 	if limit.Load() == 0 {
-		limit.CompareAndSwap(0, max(64<<20, freeMemory("/")/2))
+		_, free := machine.Memory("/")
+		if free < 0 {
+			free = 8e9
+		}
+		limit.CompareAndSwap(0, max(64<<20, free/2))
 	}
 	return limit.Load()
-}
-
-// freeMemory returns the bytes available to the process: those of the machine, within the limits of
-// its control groups and of RLIMIT_AS; 8 GB if unknown. System files are read below root.
-func freeMemory(root string) int64 {
-	least := int64(math.MaxInt64)
-	for line := range strings.Lines(content(root, "proc/meminfo")) {
-		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "MemAvailable:" {
-			least = min(least, 1024*number64(fields[1]))
-		}
-	}
-	for line := range strings.Lines(content(root, "proc/self/cgroup")) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) < 3 {
-			continue
-		}
-		base, most, used := "sys/fs/cgroup", "memory.max", "memory.current"
-		if parts[1] == "memory" { // version 1
-			base, most, used = base+"/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
-		}
-		for group := filepath.Clean("/" + parts[2]); ; group = filepath.Dir(group) {
-			limit := number64(content(root, filepath.Join(base, group, most)))
-			used := content(root, filepath.Join(base, group, used))
-			if limit < math.MaxInt64 && used != "" {
-				least = min(least, max(0, limit-number64(used)))
-			}
-			if group == "/" {
-				break
-			}
-		}
-	}
-	var space syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_AS, &space) == nil && space.Cur < math.MaxInt64 {
-		least = min(least, int64(space.Cur))
-	}
-	if least == math.MaxInt64 {
-		return 8e9
-	}
-	return least
-}
-
-// content returns a system file, or "" if it cannot be read.
-func content(root, path string) string {
-	b, err := os.ReadFile(filepath.Join(root, path))
-	if err != nil {
-		return ""
-	}
-	return string(b)
-}
-
-// number64 returns a number in a system file, or MaxInt64 for other text, such as "max".
-func number64(text string) int64 {
-	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-	if err != nil {
-		return math.MaxInt64
-	}
-	return n
 }

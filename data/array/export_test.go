@@ -15,6 +15,3 @@ func Through(f func(io.ReaderAt) io.ReaderAt) (undo func()) {
 	wrapFile = f
 	return func() { wrapFile = before }
 }
-
-// AtHand is atHand.
-func AtHand(root string) int64 { return freeMemory(root) }

@@ -1,15 +1,15 @@
 package runlog
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"time"
+
+	"torchpe/internal/machine"
 )
 
 // Version is the version of this program, the newest in CHANGELOG.md.
@@ -65,7 +65,7 @@ func HostEnvironment(commandLine []string) Environment {
 		Go:          runtime.Version(),
 		OS:          runtime.GOOS,
 		Arch:        runtime.GOARCH,
-		CPU:         cpuModel(),
+		CPU:         machine.CPU(),
 		CommandLine: commandLine,
 		StartTime:   time.Now().UTC().Truncate(time.Second),
 	}
@@ -81,22 +81,6 @@ func HostEnvironment(commandLine []string) Environment {
 		}
 	}
 	return env
-}
-
-// cpuModel returns the CPU's model name on Linux, else "".
-func cpuModel() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		name, value, ok := strings.Cut(lines.Text(), ":")
-		if ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
 }
 
 // environments is the content of environment.json.
