@@ -332,11 +332,11 @@ var twoNumbers = regexp.MustCompile(`^(\pL+[0-9]+)\pL+[0-9]+$`)
 // sub01_task, S001R01 and S001R02, or anna_pre and anna_post. ctrl_01 and ctrl_02 are two.
 func notesOnStems(files []string, all map[string]found) []string {
 	first := map[string]string{}
-	pair, pattern := "", "[^-_./]+"
+	pair, pattern := "", ""
 	for _, file := range files {
-		at := strings.IndexAny(all[file].subject, "-_.")
+		at, own := strings.IndexAny(all[file].subject, "-_."), "[^-_./]+"
 		if m := twoNumbers.FindStringSubmatch(all[file].subject); m != nil {
-			at, pattern = len(m[1]), "[A-Za-z]+[0-9]+"
+			at, own = len(m[1]), "[A-Za-z]+[0-9]+"
 		}
 		if all[file].by != byStem || at < 0 {
 			continue
@@ -346,7 +346,7 @@ func notesOnStems(files []string, all map[string]found) []string {
 			continue
 		}
 		if before, seen := first[begin]; seen && pair == "" {
-			pair = fmt.Sprintf("%s and %s", all[before].subject, all[file].subject)
+			pair, pattern = fmt.Sprintf("%s and %s", all[before].subject, all[file].subject), own
 		}
 		first[begin] = cmp.Or(first[begin], file)
 	}

@@ -37,7 +37,8 @@ func TestMemory(t *testing.T) {
 			expect.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
 			expect.NoError(t, os.WriteFile(path, []byte(text), 0o666))
 		}
-		_, free := machine.Memory(root)
+		total, free := machine.Memory(root)
 		expect.Equal(t, name, free, c.want)
+		expect.Equal(t, name+": memory of the machine", total, map[bool]int64{true: 2048000}[name == "machine"])
 	}
 }

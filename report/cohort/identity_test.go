@@ -212,6 +212,10 @@ func TestNoteUnlike(t *testing.T) {
 	}
 	sigma := .2
 	learn := group("learn-0.2", "learn", .1, &sigma, "")
+	many := []cohort.Group{learn}
+	for _, pe := range strings.Fields("a b c d e f g h") {
+		many = append(many, group(pe, pe, .3, nil, ""))
+	}
 	for name, c := range map[string]struct {
 		groups  []cohort.Group
 		ignored []string
@@ -220,6 +224,7 @@ func TestNoteUnlike(t *testing.T) {
 		"alike": {[]cohort.Group{learn, group("rope", "rope", .1, nil, "")}, nil, "[]"},
 		"rates": {[]cohort.Group{learn, group("rope", "rope", .3, nil, "")}, nil,
 			"lr 0.1 (learn-0.2), lr 0.3 (rope)]"},
+		"many": {many, nil, "lr 0.1 (learn-0.2), lr 0.3 (a; b; c; d; e; f and 2 more)]"},
 		"said": {[]cohort.Group{group("a, lr 0.1", "a", .1, nil, ""), group("b, lr 0.3", "b", .3, nil, "")}, nil,
 			"[]"},
 		"longer": {[]cohort.Group{learn, group("rope", "rope", .1, nil, `,"steps":9`)}, nil,

@@ -211,9 +211,9 @@ func accuracy(length string) item.Column {
 // mostLines is the number of lines that can be told apart.
 const mostLines = 10
 
-// drawn returns the labels of the groups with the best means of a measure, as many as lines can be told apart, and what
-// of all these are: "" or ", the best 10 of 55".
-func (d *draft) drawn(groups []cohort.Group, measure string) (labels map[string]bool, which string) {
+// withLine returns the labels of the groups that a figure shows: those with the best means of a measure. which says so
+// if that is not all: ", the best 10 of 55".
+func (d *draft) withLine(groups []cohort.Group, measure string) (labels map[string]bool, which string) {
 	m, _ := runlog.FindMeasure(measure)
 	of := func(g cohort.Group) float64 {
 		switch mean := stats.Mean(d.Known(g, measure)); {
@@ -245,7 +245,7 @@ func curves(d *draft) (panels []figure.Panel, err error) {
 			t.Rows = append(t.Rows, table.Row{table.Text(task.name), table.Text(g.Label), item.Seed(m),
 				table.Count(n), table.Number(v)})
 		})
-		shown, which := d.drawn(task.groups, longer.Measure)
+		shown, which := d.withLine(task.groups, longer.Measure)
 		lines = slices.DeleteFunc(lines, func(l figure.LineSeries) bool { return !shown[l.ColorOf] })
 		panels = append(panels, figure.Lines{
 			Title:  task.name + ", trained to " + task.trainLength() + which,
@@ -303,7 +303,7 @@ func textCurves(d *draft) (panels []figure.Panel, err error) {
 	d.Marks = false // texts have no criterion of fit
 	for _, task := range d.texts {
 		trained := task.groups[0].Models[0].Run.Config.Sequence.TrainLength
-		shown, which := d.drawn(task.groups, perplexity(strconv.Itoa(trained)).Measure)
+		shown, which := d.withLine(task.groups, perplexity(strconv.Itoa(trained)).Measure)
 		left := figure.Lines{Title: task.name + ", trained on " + task.trainLength() + which,
 			XLabel: "Characters of a window", YLabel: "Perplexity", Band: figure.BandMinMax, Markers: true}
 		right := figure.Lines{Title: task.name, XLabel: "Position", YLabel: "Loss (nats)", Band: figure.BandMinMax}

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"testing"
 
 	"torchpe/internal/expect"
 	"torchpe/internal/number"
@@ -25,47 +24,41 @@ type language struct {
 }
 
 // readLanguages reads the models of languages.csv and ranks the encodings of each language.
-func readLanguages(t *testing.T) []language {
-	t.Helper()
+func readLanguages() []language {
 	all := []language{{name: "bucket-sort", guess: .2}, {name: "even-pairs", guess: .5},
 		{name: "missing-duplicate", guess: .5}, {name: "reverse-string", guess: .5},
 		{name: "modular-arithmetic", guess: .2}}
-	of := map[string]models{}
-	for _, r := range records("../leaderboard/languages.csv") {
-		name, own := nameOfVariant(r), of[r["sequence_language"]]
-		if own == nil {
-			own = models{}
-			of[r["sequence_language"]] = own
-		}
-		if own[name] == nil {
-			own[name] = seeds{}
-		}
-		if own[name][r["seed"]] != nil {
-			t.Fatalf("languages.csv: %s has seed %s twice on %s", name, r["seed"], r["sequence_language"])
-		}
-		own[name][r["seed"]] = r
-	}
 	for i := range all {
-		all[i].models = of[all[i].name]
-		all[i].ranked = ranking.Rank(all[i].entries("validation"), false)
-		delete(of, all[i].name)
-	}
-	if len(of) > 0 {
-		t.Fatalf("languages.csv has other languages: %v", slices.Sorted(maps.Keys(of)))
+		all[i].models = all[i].read("languages.csv")
+		all[i].ranked = ranking.Rank(all[i].entries(), false)
 	}
 	return all
 }
 
-// entries returns the encodings of which two or more models were trained and all have fitted, with a measure of each
-// model.
-func (l language) entries(measure string) (entries []ranking.Entry) {
+// read returns the models of the language in a file.
+func (l language) read(file string) models {
+	all := models{}
+	for _, r := range records("../leaderboard/" + file) {
+		if r["sequence_language"] == l.name {
+			all.add(nameOfVariant(r), r)
+		}
+	}
+	return all
+}
+
+// entries returns the encodings of which two or more models were trained and all have fitted.
+func (l language) entries() (entries []ranking.Entry) {
 	for _, name := range slices.Sorted(maps.Keys(l.models)) {
-		if of := l.models[name]; len(of) > 1 && len(of) == len(of.thatFitted()) {
-			entries = append(entries, ranking.Entry{Label: name, Scheme: of.any()["pe"], Seeds: of.column(measure)})
+		if of := l.models[name]; len(of) > 1 && of.haveFitted() {
+			entries = append(entries, ranking.Entry{Label: name, Scheme: of.any()["pe"],
+				Seeds: of.column("validation")})
 		}
 	}
 	return entries
 }
+
+// haveFitted reports whether the models of all seeds have fitted.
+func (s seeds) haveFitted() bool { return len(s) == len(s.thatFitted()) }
 
 // thatFitted returns the rows of models that have fitted.
 func (s seeds) thatFitted() seeds {
@@ -99,9 +92,10 @@ func (l language) score(accuracy float64) float64 { return (accuracy - l.guess) 
 func (l language) title() string { return strings.ToUpper(l.name[:1]) + l.plain()[1:] }
 func (l language) plain() string { return strings.ReplaceAll(l.name, "-", " ") }
 
-// inOrder leaves out drawn positions, which may be added to several encodings.
+// inOrder ranks the encodings without drawn positions, which may be added to several of them.
 func (l language) inOrder() []ranking.Standing {
-	return slices.DeleteFunc(slices.Clone(l.ranked), func(s ranking.Standing) bool { return s.Scheme == "random" })
+	return ranking.Rank(slices.DeleteFunc(l.entries(), func(e ranking.Entry) bool { return e.Scheme == "random" }),
+		false)
 }
 
 // thatAreRanked returns the languages that enough encodings have fitted for sentences about all of them.

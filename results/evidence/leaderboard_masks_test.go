@@ -58,14 +58,14 @@ func fittedOf(l language, mask string) (fitted, all int) {
 	for _, of := range l.models {
 		if maskOf(of.any()["pe"]) == mask {
 			all++
-			fitted += oneIf(len(of) == len(of.thatFitted()))
+			fitted += oneIf(of.haveFitted())
 		}
 	}
 	return fitted, all
 }
 
-// hinders names the languages that fewer encodings with a causal mask have fitted than others.
-func hinders(all []language) string {
+// fewerFit names the languages that a smaller share of the encodings with a causal mask than of the others have fitted.
+func fewerFit(all []language) string {
 	var texts []string
 	for _, l := range thatAreRanked(all) {
 		with, ofWith := fittedOf(l, "yes")
@@ -115,34 +115,19 @@ func maskCell(scheme string) string { return map[string]string{"yes": "yes"}[mas
 type maskPair struct {
 	scheme        string
 	without, with seeds
-	isTaken       bool // the encoding has a mask by itself
-}
-
-// fit reports whether both have fitted with all their seeds.
-func (p maskPair) fit() bool {
-	return len(p.with) == len(p.with.thatFitted()) && len(p.without) == len(p.without.thatFitted())
+	isOwn         bool // the encoding has the mask by itself
 }
 
 // maskPairs returns the encodings of mask.csv on a language, each beside the same encoding of languages.csv. A mask is
 // added by a stack with c-nope, which is nope with a mask if it stands alone.
 func maskPairs(l language) (pairs []maskPair) {
-	own := map[string]seeds{}
-	for _, r := range records("../leaderboard/mask.csv") {
-		if r["sequence_language"] != l.name {
-			continue
-		}
-		if own[r["pe"]] == nil {
-			own[r["pe"]] = seeds{}
-		}
-		own[r["pe"]][r["seed"]] = r
-	}
-	for name, of := range own {
+	for name, of := range l.read("mask.csv") {
 		scheme, isStack := strings.CutPrefix(name, "c-nope+")
 		if scheme == "c-nope" {
 			scheme = "nope"
 		}
 		p := maskPair{scheme: scheme, without: l.models[scheme], with: of}
-		if p.isTaken = !isStack && maskOf(scheme) == "yes"; p.isTaken {
+		if p.isOwn = !isStack && maskOf(scheme) == "yes"; p.isOwn {
 			p.without, p.with = p.with, p.without
 		}
 		pairs = append(pairs, p)
@@ -169,7 +154,7 @@ func (e effect) String() string {
 func effectOf(pairs []maskPair) (e effect) {
 	var without, with []float64
 	for _, p := range pairs {
-		if p.fit() {
+		if p.without.haveFitted() && p.with.haveFitted() {
 			without, with = append(without, p.without.mean("validation")), append(with, p.with.mean("validation"))
 			e.better += oneIf(with[e.n] > without[e.n])
 			e.n++
@@ -189,9 +174,8 @@ func effectOf(pairs []maskPair) (e effect) {
 // effects returns the effects of masks that were added on a language, and of those that encodings have themselves.
 func effects(l language) (added, own effect) {
 	pairs := maskPairs(l)
-	isTaken := func(p maskPair) bool { return p.isTaken }
-	own = effectOf(slices.DeleteFunc(slices.Clone(pairs), func(p maskPair) bool { return !isTaken(p) }))
-	return effectOf(slices.DeleteFunc(pairs, isTaken)), own
+	own = effectOf(slices.DeleteFunc(slices.Clone(pairs), func(p maskPair) bool { return !p.isOwn }))
+	return effectOf(slices.DeleteFunc(pairs, func(p maskPair) bool { return p.isOwn })), own
 }
 
 // maskEffect says what a causal mask adds to an encoding.
@@ -211,8 +195,8 @@ func maskEffect(all []language) string {
 				cells[p.scheme] = append(cells[p.scheme], "–")
 			}
 			cells[p.scheme] = append(cells[p.scheme], p.without.longer(), p.with.longer())
-			fitWithout += oneIf(len(p.without) == len(p.without.thatFitted()))
-			fitWith += oneIf(len(p.with) == len(p.with.thatFitted()))
+			fitWithout += oneIf(p.without.haveFitted())
+			fitWith += oneIf(p.with.haveFitted())
 		}
 		columns += 2
 		e := effectOf(pairs)
@@ -241,6 +225,6 @@ func maskSummary(all []language) string {
 		}
 	}
 	return "Much of this is the mask: added to encodings without one (`c-nope+rope`, `--c-nope-temperature 1`), it " +
-		"raises the mean accuracy by " + wording.List(len(adds), adds) + ". Encodings that have one are better than " +
-		"without it by " + wording.List(len(keeps), keeps) + " on these." + hinders(all)
+		"raises the mean accuracy by " + wording.List(len(adds), adds) + ". Without their own mask encodings " +
+		"lose " + wording.List(len(keeps), keeps) + " on these languages." + fewerFit(all)
 }

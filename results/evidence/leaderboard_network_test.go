@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"testing"
 
 	"torchpe/internal/expect"
 	"torchpe/internal/number"
@@ -25,10 +24,8 @@ type board struct {
 	ranked []ranking.Standing
 }
 
-// readBoard reads CSV files and ranks the encodings that have at least so many seeds by their share. It fails if
-// rows of one encoding have a seed twice.
-func readBoard(t *testing.T, b board, steps string, seedsNeeded int, files ...string) board {
-	t.Helper()
+// readBoard reads CSV files and ranks the encodings that have at least so many seeds by their share.
+func readBoard(b board, steps string, seedsNeeded int, files ...string) board {
 	b.models = models{}
 	for _, file := range files {
 		for _, r := range records(file) {
@@ -36,15 +33,9 @@ func readBoard(t *testing.T, b board, steps string, seedsNeeded int, files ...st
 			if init := r["pe_init"]; init != "" && init != "normal" {
 				name += ", " + init
 			}
-			switch {
-			case r["steps"] != steps:
-				continue
-			case b.models[name] == nil:
-				b.models[name] = seeds{}
-			case b.models[name][r["seed"]] != nil:
-				t.Fatalf("%s: %s has seed %s twice", b.task, name, r["seed"])
+			if r["steps"] == steps {
+				b.models.add(name, r)
 			}
-			b.models[name][r["seed"]] = r
 		}
 	}
 	var entries []ranking.Entry
@@ -145,7 +136,7 @@ func networkWords(b board, puzzles []ranking.Standing) string {
 	}
 	at15 := func(s ranking.Standing) float64 { return b.share("15", m[s.Label].mean("test_mse_15")) }
 	most := slices.MaxFunc(ranked, func(a, b ranking.Standing) int { return cmp.Compare(at15(a), at15(b)) })
-	both := onBoth(ranked, puzzles, changes)
+	both := onBoth(ranked, puzzles)
 	var shares, accuracies []float64
 	for _, at := range both {
 		shares, accuracies = append(shares, at.Y), append(accuracies, at.X)
@@ -170,37 +161,36 @@ under which a node sees only the nodes before it.
 		point(at15(ranked[0])), number.Bare(rho.Statistic, 2), len(both), strings.Join(later, ", ")))
 }
 
-// onBoth returns the means on a task against the accuracy on puzzles, for the encodings that are ranked on both.
-// Tables are added once on both, if such a table has fitted on puzzles. Points are black or orange.
-func onBoth(ranked, puzzles []ranking.Standing, isBlack func(scheme string) bool) (points []figure.ScatterPoint) {
-	of := map[string]float64{}
-	for _, s := range puzzles {
-		of[s.Label] = s.Mean
-	}
+// onBoth returns the means on a task against the accuracy on puzzles, for the encodings that are ranked on both, each
+// with the colour of its scheme. Tables are added once on both, if such a table has fitted on puzzles.
+func onBoth(ranked, puzzles []ranking.Standing) (points []figure.ScatterPoint) {
+	of := meansOf(puzzles)
 	for _, s := range ranked {
-		color := map[bool]string{true: "2d-fixed", false: "1d-fixed"}[isBlack(s.Scheme)]
 		x, has := of[s.Label+", once"]
 		if !has {
 			x, has = of[s.Label]
 		}
 		if has {
-			points = append(points, figure.ScatterPoint{Label: s.Label, ColorOf: color, X: x, Y: s.Mean})
+			points = append(points, figure.ScatterPoint{Label: s.Label, ColorOf: s.Scheme, X: x, Y: s.Mean})
 		}
 	}
 	return points
 }
 
-// changes reports whether an encoding changes if all positions are shifted.
-func changes(scheme string) bool { return shiftOf(scheme) == "yes" }
-
 // taskPanels show the shares on the network, and the scores on longer inputs, against accuracies on puzzles.
 func taskPanels(network, longer, puzzles []ranking.Standing) [][]figure.Panel {
-	panel := func(label, black, orange string, ranked []ranking.Standing, isBlack func(string) bool) []figure.Panel {
-		return []figure.Panel{figure.Scatter{XLabel: "Validation accuracy on puzzles", YLabel: label,
-			Points: onBoth(ranked, puzzles, isBlack), Note: "Means of seeds. Black: " + black + "; orange: " + orange}}
+	panel := func(label, black, orange string, ranked []ranking.Standing,
+		isBlack func(scheme string) bool) []figure.Panel {
+		points := onBoth(ranked, puzzles)
+		for i, p := range points {
+			points[i].ColorOf = map[bool]string{true: "2d-fixed", false: "1d-fixed"}[isBlack(p.ColorOf)]
+		}
+		return []figure.Panel{figure.Scatter{XLabel: "Validation accuracy on puzzles", YLabel: label, Points: points,
+			Note: "Means over seeds. Black: " + black + "; orange: " + orange}}
 	}
 	return [][]figure.Panel{
-		panel("Share on the network", "changes if all positions are shifted", "does not", network, changes),
+		panel("Share on the network", "changes if all positions are shifted", "does not", network,
+			func(scheme string) bool { return shiftOf(scheme) == "yes" }),
 		panel("Score on longer inputs", "no causal mask", "causal mask", longer,
 			func(scheme string) bool { return maskOf(scheme) == "no" }),
 	}

@@ -90,7 +90,7 @@ published code, which is significantly more than the table does, and %s without,
 (five seeds).
 * **Which is which**: no difference between `+"`random`"+`, a table that is not trained, and `+"`learn`"+` is seen,
 but only a table that starts small and is trained can be read as a map (`+"`torchpe analyze map`"+`; on the network
-σ = 0.1). Ranks on the network are those of fast learners: `+"`%s`"+`, which has %s after 4,000 steps, has the best
+σ = 0.1). Ranks on the network favour what learns fast: `+"`%s`"+`, which has %s after 4,000 steps, has the best
 mean of nine encodings after 50,000 at a tenth of the rate (%s; %s %s, learn-0.2 %s). On fMRI, %s has the best mean,
 not significantly; %s are the last, which know at most offsets.
 * **Longer inputs**: %s. %s

@@ -10,6 +10,7 @@ import (
 	"torchpe/internal/expect"
 	"torchpe/internal/number"
 	"torchpe/internal/stats"
+	"torchpe/internal/wording"
 	"torchpe/report/ranking"
 	"torchpe/train"
 	"torchpe/train/sweep"
@@ -50,7 +51,7 @@ func taskTable(fitted map[string]entry, unfitted []entry, network, fmri board, a
 	notApplicable(cells)
 	var rows []string
 	for _, name := range slices.Sorted(maps.Keys(cells)) {
-		mask := map[string]string{"yes": "yes", "no": ""}[maskOf(schemeOf(name))]
+		mask := maskCell(schemeOf(name))
 		if schemeOf(name) == "alibi" || schemeOf(name) == "transformer-xl" {
 			mask = "puzzles and network"
 		}
@@ -134,11 +135,13 @@ func notRun(fmri board, all []language) string {
 		for name := range encodings {
 			n += oneIf(len(l.models[name]) < 3)
 		}
-		few = append(few, fmt.Sprintf("%s %d", l.plain(), n))
+		if n > 0 {
+			few = append(few, fmt.Sprintf("%d on %s", n, l.plain()))
+		}
 	}
-	return wrapped(fmt.Sprintf("**Not run**: %sthird seeds of some of the %d encodings on languages: %s lack one. "+
-		"Parity check was tried with ten encodings, and none fits.\n", strings.Join(left, ""), len(encodings),
-		strings.Join(few, ", ")))
+	return wrapped(fmt.Sprintf("**Not run**: %sthree seeds of all %d encodings on languages; %s have fewer. Parity "+
+		"check was tried with ten encodings, and none fits.\n", strings.Join(left, ""), len(encodings),
+		wording.List(len(few), few)))
 }
 
 // taskWords says how the tasks go together, whether an encoding is among the first on all, and where the best on longer
@@ -149,7 +152,7 @@ func taskWords(network board, puzzles []ranking.Standing, all []language) string
 	for _, l := range thatAreRanked(all) {
 		rho := func(ranked, of []ranking.Standing, p *[]float64) string {
 			var x, y []float64
-			for _, at := range onBoth(ranked, of, changes) { // equal means may differ in their last bits
+			for _, at := range onBoth(ranked, of) { // equal means may differ in their last bits
 				x, y = append(x, float64(float32(at.X))), append(y, float64(float32(at.Y)))
 			}
 			test := expect.Must(stats.Spearman(x, y))
@@ -166,7 +169,7 @@ func taskWords(network board, puzzles []ranking.Standing, all []language) string
 	}
 	score, _ := scored(all)
 	tasks := []map[string]float64{{}, {}, {}} // means by name, of those that are ranked on all three
-	for _, at := range onBoth(network.ranked, puzzles, changes) {
+	for _, at := range onBoth(network.ranked, puzzles) {
 		if of, has := meansOf(score)[at.Label]; has {
 			tasks[0][at.Label], tasks[1][at.Label], tasks[2][at.Label] = at.X, at.Y, of
 		}

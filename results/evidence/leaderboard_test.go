@@ -150,16 +150,16 @@ func TestLeaderboard(t *testing.T) {
 	for _, e := range slices.Concat(fitted, unfitted) {
 		trained = append(trained, e.any())
 	}
-	network := readBoard(t, board{task: "nmar", level: "50", fewer: []string{"15"}}, "4000", 3,
+	network := readBoard(board{task: "nmar", level: "50", fewer: []string{"15"}}, "4000", 3,
 		"../leaderboard/network.csv")
 	ranks := network.ranked
 	for _, s := range ranks {
 		onNetwork = append(onNetwork, network.models[s.Label].any())
 	}
 	onNetwork = append(onNetwork, network.models[ropeOnLine].any()) // not ranked
-	fmri := readBoard(t, board{task: "fmri", level: "50", fewer: []string{"90", "15"}}, "12000", 2,
+	fmri := readBoard(board{task: "fmri", level: "50", fewer: []string{"90", "15"}}, "12000", 2,
 		"fmri.csv", "../leaderboard/fmri.csv")
-	languages := readLanguages(t)
+	languages := readLanguages()
 	writePage(t, "../leaderboard/README.md", []part{
 		{"start", startTable(by, network, fmri, languages) + startWords(m, ranked, network, fmri, languages)},
 		{"known", knownWords(ranked, slices.Concat(fitted, unfitted))},

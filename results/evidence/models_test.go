@@ -30,6 +30,17 @@ type seeds map[string]row
 // row is a row of a CSV file by its headings.
 type row map[string]string
 
+// add takes a row. It panics if the setting has a row of its seed.
+func (m models) add(name string, r row) {
+	if m[name] == nil {
+		m[name] = seeds{}
+	}
+	if m[name][r["seed"]] != nil {
+		panic(fmt.Sprintf("%s has seed %s twice", name, r["seed"]))
+	}
+	m[name][r["seed"]] = r
+}
+
 // nameOf names the setting of a row: the encoding, and what differs from the published code's.
 func nameOf(r row) string {
 	name := r["pe"]
@@ -97,12 +108,12 @@ func readModels(t *testing.T) models {
 		}
 		name, setting := nameOf(r), strings.Join(own, ",")
 		if m[name] == nil {
-			m[name], settings[name] = seeds{}, setting
+			settings[name] = setting
 		}
-		if m[name][r["seed"]] != nil || settings[name] != setting {
-			t.Fatalf("%s has seed %s twice, or two settings", name, r["seed"])
+		if settings[name] != setting {
+			t.Fatalf("%s has two settings", name)
 		}
-		m[name][r["seed"]] = r
+		m.add(name, r)
 		if right := correct(r, items); right != nil && math.Abs(stats.Mean(right)-r.number("validation")) > 1e-12 {
 			t.Fatalf("answers of %s, seed %s, are right in %v", name, r["seed"], stats.Mean(right))
 		}
